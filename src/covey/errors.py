@@ -1,0 +1,53 @@
+"""What covey raises when the fault is not covey's: one clear sentence each.
+
+The command line prints these sentences and exits with code 2; everything else is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CoveyError(Exception):
+    """Base of every error that tells a person what to change."""
+
+
+class BadValue(CoveyError, ValueError):
+    """A setting outside what is allowed.
+
+    >>> raise BadValue("rounds", -1, "a whole number from 1 up")
+    Traceback (most recent call last):
+    covey.errors.BadValue: rounds is -1; allowed is a whole number from 1 up
+    """
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        self.field, self.value, self.allowed = field, value, allowed
+        super().__init__(f"{field} is {value!r}; allowed is {allowed}")
+
+
+class UnknownName(BadValue, LookupError):
+    """A name that nothing is registered under; says which name is nearest.
+
+    >>> raise UnknownName("algorithm", "fedavgg", ["fedavg", "ring"])
+    Traceback (most recent call last):
+    covey.errors.UnknownName: algorithm is 'fedavgg'; allowed is one of fedavg, ring (did you mean 'fedavg'?)
+    """
+
+    def __init__(self, field: str, value: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(value, names, n=1, cutoff=0.5)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        super().__init__(field, value, f"one of {', '.join(names)}{hint}")
+
+
+class BadPlan(CoveyError, ValueError):
+    """A plan that means nothing: an empty node, weights of the wrong length, one-way links, an unknown client."""
+
+
+class BadData(CoveyError, ValueError):
+    """A data file that is missing, truncated, corrupt or not in the format its name promises."""
+
+
+class RunFailed(CoveyError, RuntimeError):
+    """A run that cannot go on (quorum not met, disk full); what it had is kept and can be resumed."""
