@@ -1,0 +1,239 @@
+"""What a grouping is, the table of all groupings, and the one way to call them by name.
+
+A grouping is a function `f(labels, *, groups=None, min_size=None, rng, …) -> Grouping`. What else it works on
+it takes under these names: `edges` (edge of every client), `distances` (clients x clients hops or costs),
+`updates` (clients x d model updates or gradients), `sizes` (samples per client). One without a default must be
+given.
+
+Functions called directly draw clients by their index. `group` first puts the clients in an order that depends
+on what they hold and not on how they are listed, so the same fleet in another order gets the same groups,
+renamed (up to an exchange of clients that are alike in everything given).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from covey.errors import BadValue
+from covey.registry import Registry
+
+Labels = NDArray[np.int64]
+"""How many samples of every class every client holds: clients x classes."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Who trains with whom.
+
+    `heads[k]` is the client that leads group k (a medoid, a cluster head); `links` are pairs of groups whose
+    heads talk to each other. Both are None where the grouping has none.
+
+    >>> grouping = Grouping(((0, 3), (1,)), left_out=(2,))
+    >>> len(grouping), grouping.sizes.tolist(), grouping.of(4).tolist()
+    (2, [2, 1], [0, 1, -1, 0])
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    left_out: tuple[int, ...] = ()
+    heads: tuple[int, ...] | None = None
+    links: tuple[tuple[int, int], ...] | None = None
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "groups", tuple(tuple(int(i) for i in members) for members in self.groups))
+        set_(self, "left_out", tuple(int(i) for i in self.left_out))
+        if not all(self.groups):
+            raise BadValue("groups", self.groups, "groups of at least one client each")
+        everyone = [i for members in (*self.groups, self.left_out) for i in members]
+        if len(set(everyone)) < len(everyone):
+            twice = next(i for i in sorted(everyone) if everyone.count(i) > 1)
+            raise BadValue("groups", f"client {twice} twice", "every client in one group or left out, once")
+        if everyone and min(everyone) < 0:
+            raise BadValue("groups", f"client {min(everyone)}", "clients from 0 up")
+        if self.heads is not None:
+            set_(self, "heads", tuple(int(i) for i in self.heads))
+            if len(self.heads) != len(self.groups) or any(
+                head not in members for head, members in zip(self.heads, self.groups, strict=True)
+            ):
+                raise BadValue("heads", self.heads, "one member of every group, in the order of the groups")
+        if self.links is not None:
+            set_(self, "links", tuple((int(a), int(b)) for a, b in self.links))
+            if any(a == b or not 0 <= a < len(self) or not 0 <= b < len(self) for a, b in self.links):
+                raise BadValue("links", self.links, f"pairs of different groups from 0 to {len(self) - 1}")
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return iter(self.groups)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Clients per group."""
+        return np.array([len(members) for members in self.groups], dtype=np.int64)
+
+    def of(self, clients: int) -> NDArray[np.int64]:
+        """The group of each of `clients` clients, -1 for who was left out."""
+        answer = np.full(clients, -1, dtype=np.int64)
+        for k, members in enumerate(self.groups):
+            answer[list(members)] = k
+        return answer
+
+    def sums(self, labels: ArrayLike) -> NDArray[Any]:
+        """Groups x classes: what the members of every group hold together."""
+        labels = np.asarray(labels)
+        total = np.zeros((len(self), *labels.shape[1:]), dtype=labels.dtype)
+        of = self.of(len(labels))
+        inside = of >= 0
+        np.add.at(total, of[inside], labels[inside])
+        return total
+
+    def renamed(self, names: NDArray[np.int64]) -> Grouping:
+        """The same grouping with client i called `names[i]`.
+
+        >>> Grouping(((0, 1), (2,)), heads=(1, 2)).renamed(np.array([7, 8, 9])).heads
+        (8, 9)
+        """
+        return Grouping(
+            tuple(tuple(names[list(members)]) for members in self.groups),
+            left_out=tuple(names[list(self.left_out)]),
+            heads=None if self.heads is None else tuple(names[list(self.heads)]),
+            links=self.links,
+        )
+
+
+GROUPINGS: Registry[Callable[..., Grouping]] = Registry("grouping")
+
+INPUTS: Mapping[str, str] = {
+    "edges": "the edge of every client",
+    "distances": "a table of hops or costs between clients",
+    "updates": "a model update or gradient of every client",
+    "sizes": "the samples of every client",
+}
+
+
+def group(
+    name: str,
+    labels: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    groups: int | None = None,
+    min_size: int | None = None,
+    **extras: Any,
+) -> Grouping:
+    """Group clients by the method of that name; the order in which clients are listed does not matter.
+
+    Of the `INPUTS` a method gets those it takes, so a caller can pass whatever it has; any other extra is an
+    option of that method and must be one it knows.
+
+    >>> labels = [[9, 0], [0, 9], [9, 0], [0, 9]]
+    >>> grouping = group("cov", labels, min_size=2, rng=np.random.default_rng(0))
+    >>> grouping.sums(labels).tolist()
+    [[9, 9], [9, 9]]
+    """
+    method = GROUPINGS[name]
+    labels = check_labels(labels)
+    given = _check_inputs(len(labels), {k: v for k, v in extras.items() if v is not None})
+    for need in missing(name, given):
+        raise BadValue(need, None, f"{INPUTS.get(need, 'a value')}, which grouping {name!r} needs")
+    accepted = inspect.signature(method).parameters
+    for option in given.keys() - INPUTS.keys() - accepted.keys():
+        allowed = f"one that grouping {name!r} has: {', '.join(options(name)) or 'none'}"
+        raise BadValue("option", option, allowed)
+    given = {k: v for k, v in given.items() if k in accepted}
+    order = _order(labels, given)
+    for k in given.keys() & INPUTS.keys():
+        given[k] = given[k][np.ix_(order, order)] if k == "distances" else given[k][order]
+    return method(labels[order], groups=groups, min_size=min_size, rng=rng, **given).renamed(order)
+
+
+def missing(name: str, given: Mapping[str, object]) -> list[str]:
+    """What the grouping of that name needs and `given` does not hold."""
+    return [
+        p.name
+        for p in inspect.signature(GROUPINGS[name]).parameters.values()
+        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "rng" and given.get(p.name) is None
+    ]
+
+
+def options(name: str) -> list[str]:
+    """The options that are the method's own."""
+    common = {"groups", "min_size", "rng", *INPUTS}
+    parameters = inspect.signature(GROUPINGS[name]).parameters.values()
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in common]
+
+
+def check_labels(labels: ArrayLike) -> Labels:
+    """The counts as whole numbers, or `BadValue`.
+
+    >>> check_labels([[1.5, 2]])
+    Traceback (most recent call last):
+    covey.errors.BadValue: labels is 1.5; allowed is whole numbers from 0 up
+    """
+    table = np.asarray(labels)
+    if table.ndim != 2 or 0 in table.shape:
+        raise BadValue("labels", table.shape, "a table of at least one client by at least one class")
+    if table.dtype.kind not in "iufb":
+        raise BadValue("labels", str(table.dtype), "whole numbers from 0 up")
+    wrong = ~((table >= 0) & (table < 2**53))
+    if table.dtype.kind == "f":
+        wrong |= table != np.floor(table)
+    if wrong.any():
+        raise BadValue("labels", table[wrong][0].item(), "whole numbers from 0 up")
+    return table.astype(np.int64)
+
+
+def how_many(n: int, groups: int | None, min_size: int | None, *, default_size: int = 5) -> int:
+    """How many groups to make of `n` clients: `groups`, else as many as `min_size` or `default_size` allows.
+
+    >>> how_many(23, None, 5), how_many(23, 7, None), how_many(3, None, None)
+    (4, 7, 1)
+    >>> how_many(3, 4, None)
+    Traceback (most recent call last):
+    covey.errors.BadValue: groups is 4; allowed is a whole number from 1 to 3, the number of clients
+    """
+    if groups is not None and not 1 <= groups <= n:
+        raise BadValue("groups", groups, f"a whole number from 1 to {n}, the number of clients")
+    if min_size is not None and not 1 <= min_size <= n:
+        raise BadValue("min_size", min_size, f"a whole number from 1 to {n}, the number of clients")
+    if groups is None:
+        return max(1, n // (min_size or default_size))
+    if min_size is not None and groups * min_size > n:
+        raise BadValue("groups", groups, f"at most {n // min_size}: {n} clients by {min_size} or more")
+    return groups
+
+
+def _check_inputs(n: int, given: dict[str, Any]) -> dict[str, Any]:
+    shapes = {"edges": "n", "sizes": "n", "distances": "n x n", "updates": "n x d"}
+    for name in given.keys() & INPUTS.keys():
+        kind = np.int64 if name in ("edges", "sizes") else np.float64
+        table = np.asarray(given[name], dtype=kind)
+        expected = {"n": (n,), "n x n": (n, n), "n x d": (n, *table.shape[1:2])}[shapes[name]]
+        if table.shape != expected or table.ndim != len(shapes[name].split(" x ")):
+            raise BadValue(name, table.shape, f"shape {shapes[name]} for n = {n} clients")
+        if not np.isfinite(table).all():
+            raise BadValue(name, "not finite", "finite numbers")
+        given[name] = table
+    return given
+
+
+def _order(labels: Labels, given: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Clients sorted by a hash of all that is known of them: a fixed order that ignores how they are listed."""
+    tables = [labels]
+    for name in sorted(given.keys() & INPUTS.keys()):
+        tables.append(np.sort(given[name], axis=1) if name == "distances" else given[name])
+    tables = [np.ascontiguousarray(table.reshape(len(labels), -1)) for table in tables]
+    hashes = []
+    for rows in zip(*tables, strict=True):
+        client = blake2b(digest_size=8)
+        for row in rows:
+            client.update(row)
+        hashes.append(int.from_bytes(client.digest(), "little"))
+    return np.argsort(np.array(hashes, dtype=np.uint64), kind="stable")
