@@ -76,7 +76,14 @@ class Fleet:
 
     @classmethod
     def load(
-        cls, data: str, *, clients: int, partition: Partition | str = "iid", edges: int = 1, seed: int = 0, **options: Any
+        cls,
+        data: str,
+        *,
+        clients: int,
+        partition: Partition | str = "iid",
+        edges: int = 1,
+        seed: int = 0,
+        **options: Any,
     ) -> Fleet:
         """A fleet on a named data set, split by a named partition; see `covey.data.load_fleet`."""
         from covey.data import load_fleet

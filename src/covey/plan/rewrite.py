@@ -1,0 +1,92 @@
+"""Plans rewritten as data: combined aggregation, and leaving out clients that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from covey.fleet import Fleet
+from covey.plan.count import entry
+from covey.plan.nodes import Forest, Mesh, Plan, Ring, Star, Train, edge
+
+
+def combine(plan: Plan, fleet: Fleet) -> Plan:
+    """Combined aggregation (FedAvg-IC, App. B): what meets in a Star and sits at one edge is averaged there first.
+
+    The same weighted mean with fewer models between edges and the Star's place, both ways. Stars that merge in another
+    way than by the mean stay as they are.
+
+    >>> fleet = Fleet(labels=[[1], [1], [1]], edge_of=[0, 0, 1])
+    >>> print(combine(Star([Train(0), Train(1), Train(2)]), fleet))
+    Star at cloud
+    ├─ Star at edge 0
+    │  └─ Train 0, 1
+    └─ Train 2
+    """
+    if isinstance(plan, Train):
+        return plan
+    children = tuple(combine(child, fleet) for child in plan.children)
+    if not isinstance(plan, Star) or plan.merge != "mean":
+        return _with_children(plan, children)
+    by_edge: dict[int, list[int]] = {}
+    for j, child in enumerate(children):
+        place = entry(child)
+        by_edge.setdefault(_edge(place.kind, place.number, fleet, j), []).append(j)
+    merged: list[Plan] = []
+    weights: list[float] = []
+    for e, members in by_edge.items():
+        shares = [plan.weights[j] for j in members] if plan.weights else None
+        if len(members) == 1 or edge(e) == plan.at:
+            merged += [children[j] for j in members]
+            weights += shares or []
+        else:
+            merged.append(Star([children[j] for j in members], at=edge(e), weights=shares))
+            weights.append(sum(shares or ()))
+    return Star(merged, rounds=plan.rounds, at=plan.at, weights=weights if plan.weights else None)
+
+
+def _edge(kind: str, index: int, fleet: Fleet, unique: int) -> int:
+    """The edge a place belongs to; something at the cloud shares an edge with nobody."""
+    if kind == "client":
+        return fleet.edge(index)
+    return index if kind == "edge" else -1 - unique
+
+
+def without(plan: Plan, absent: Collection[int]) -> Plan | None:
+    """The plan without some clients; nodes left empty vanish, and with the last client the plan itself.
+
+    >>> print(without(Star([Ring([Train(0), Train(1)]), Train(2)]), {0, 2}))
+    Star at cloud
+    └─ Ring
+       └─ Train 1
+    """
+    if isinstance(plan, Train):
+        return None if plan.client in absent else plan
+    rewritten = [without(child, absent) for child in plan.children]
+    kept = [j for j, child in enumerate(rewritten) if child is not None]
+    children = tuple(child for child in rewritten if child is not None)
+    if not children:
+        return None
+    if isinstance(plan, Ring):
+        return Ring(children)
+    if isinstance(plan, Star):
+        weights = [plan.weights[j] for j in kept] if plan.weights else None
+        if weights is not None and sum(weights) <= 0:
+            return None
+        return Star(children, rounds=plan.rounds, at=plan.at, weights=weights, merge=plan.merge)
+    slots = [plan.slots[j] for j in kept]
+    if isinstance(plan, Forest):
+        return Forest(children, slots=slots, at=plan.at)
+    number = {j: new for new, j in enumerate(kept)}
+    links = [(number[a], number[b]) for a, b in plan.links if a in number and b in number]
+    shares = [plan.weights[j] for j in kept] if isinstance(plan.weights, tuple) else plan.weights
+    return Mesh(children, links, weights=shares, slots=slots, at=plan.at)
+
+
+def _with_children(plan: Star | Ring | Mesh | Forest, children: tuple[Plan, ...]) -> Plan:
+    if isinstance(plan, Ring):
+        return Ring(children)
+    if isinstance(plan, Forest):
+        return Forest(children, slots=plan.slots, at=plan.at)
+    if isinstance(plan, Mesh):
+        return Mesh(children, plan.links, weights=plan.weights, slots=plan.slots, at=plan.at)
+    return Star(children, rounds=plan.rounds, at=plan.at, weights=plan.weights, merge=plan.merge)
