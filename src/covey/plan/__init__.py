@@ -12,7 +12,7 @@ all children start from that model and their sample-weighted mean is handed on. 
 Nothing in here knows torch. What the nodes mean when they run is in `covey.execute.walk`, and only there.
 """
 
-from covey.plan.count import check, clients, entry, exit, leaves, trainings, transfers
+from covey.plan.count import check, clients, ends_at, leaves, starts_at, trainings, transfers
 from covey.plan.draw import draw
 from covey.plan.nodes import Forest, Mesh, Place, Plan, Ring, Star, Train, client, cloud, edge
 from covey.plan.rewrite import combine, without
@@ -32,9 +32,9 @@ __all__ = [
     "combine",
     "draw",
     "edge",
-    "entry",
-    "exit",
+    "ends_at",
     "leaves",
+    "starts_at",
     "trainings",
     "transfers",
     "without",

@@ -39,18 +39,18 @@ def trainings(plan: Plan) -> int:
     return getattr(plan, "rounds", 1) * sum(map(trainings, plan.children))
 
 
-def entry(plan: Plan) -> Place:
+def starts_at(plan: Plan) -> Place:
     """Where a model must be for this plan to start on it."""
     if isinstance(plan, Train):
         return client(plan.client)
-    return entry(plan.children[0]) if isinstance(plan, Ring) else plan.at
+    return starts_at(plan.children[0]) if isinstance(plan, Ring) else plan.at
 
 
-def exit(plan: Plan) -> Place:
+def ends_at(plan: Plan) -> Place:
     """Where this plan leaves its model."""
     if isinstance(plan, Train):
         return client(plan.client)
-    return exit(plan.children[-1]) if isinstance(plan, Ring) else plan.at
+    return ends_at(plan.children[-1]) if isinstance(plan, Ring) else plan.at
 
 
 def transfers(plan: Plan) -> Counter[tuple[str, str]]:
@@ -76,17 +76,17 @@ def _transfers(plan: Plan, times: int, count: Counter[tuple[str, str]], *, root:
         return
     if isinstance(plan, Ring):
         for before, after in pairwise(plan.children):
-            send(exit(before), entry(after))
+            send(ends_at(before), starts_at(after))
     if isinstance(plan, Mesh):
         for a, b in plan.links:
-            send(exit(plan.children[a]), exit(plan.children[b]))
-            send(exit(plan.children[b]), exit(plan.children[a]))
+            send(ends_at(plan.children[a]), ends_at(plan.children[b]))
+            send(ends_at(plan.children[b]), ends_at(plan.children[a]))
     if isinstance(plan, Star):
         times *= plan.rounds
     if isinstance(plan, Star) or (isinstance(plan, Mesh | Forest) and not root):
         for child in plan.children:
-            send(plan.at, entry(child))
-            send(exit(child), plan.at)
+            send(plan.at, starts_at(child))
+            send(ends_at(child), plan.at)
     for child in plan.children:
         _transfers(child, times, count)
 

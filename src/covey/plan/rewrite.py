@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from covey.fleet import Fleet
-from covey.plan.count import entry
+from covey.plan.count import starts_at
 from covey.plan.nodes import Forest, Mesh, Plan, Ring, Star, Train, edge
 
 
@@ -29,7 +29,7 @@ def combine(plan: Plan, fleet: Fleet) -> Plan:
         return _with_children(plan, children)
     by_edge: dict[int, list[int]] = {}
     for j, child in enumerate(children):
-        place = entry(child)
+        place = starts_at(child)
         by_edge.setdefault(_edge(place.kind, place.number, fleet, j), []).append(j)
     merged: list[Plan] = []
     weights: list[float] = []
