@@ -1,0 +1,11 @@
+"""The papers' networks by name, and any `torch.nn.Module` of a user.
+
+>>> MODELS.names[:3]
+['softmax-regression', '2nn', 'fedavg-ic-cnn']
+"""
+
+from covey.models import basic, cnn, resnet, sequence  # noqa: F401
+from covey.models.build import build_model, check_fit, models_for
+from covey.models.network import MODELS, Network
+
+__all__ = ["MODELS", "Network", "build_model", "check_fit", "models_for"]

@@ -1,0 +1,123 @@
+"""From a name to a model that fits the data: the papers' networks by name, a user's own as `package.module:Class`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from covey.errors import BadValue
+from covey.models.network import MODELS, Factory, Shape
+from covey.seeds import key
+
+
+def build_model(model: str, shape: Shape, classes: int, seed: int, *, dtype: torch.dtype = torch.float32) -> nn.Module:
+    """The model of that name with weights drawn from `seed`, checked on samples of that shape and type.
+
+    `model` is a name in `MODELS` or `package.module:Class`, looked for in the current directory too. Torch's own
+    generator is left as it was.
+
+    >>> model = build_model("softmax-regression", (1, 8, 8), 10, seed=0)
+    >>> sum(p.numel() for p in model.parameters())
+    650
+    """
+    with torch.random.fork_rng(devices=[]), _current_directory_importable():
+        torch.default_generator.manual_seed(key(seed, "model"))
+        if ":" in model:
+            built = _load(model, shape, classes)
+        else:
+            factory = MODELS[model]
+            try:
+                built = factory(shape, classes)
+            except BadValue as misfit:
+                raise _misfit(model, shape, classes, dtype, f"; it takes {misfit.allowed}") from None
+        check_fit(built, model, shape, classes, dtype=dtype)
+    return built
+
+
+def check_fit(module: nn.Module, name: str, shape: Shape, classes: int, *, dtype: torch.dtype = torch.float32) -> None:
+    """Raise `BadValue` unless `module` turns samples of that shape and type into one logit a class."""
+    training = module.training
+    module.eval()  # two made-up samples must not move batch statistics
+    try:
+        with torch.no_grad():
+            logits = module(torch.zeros(2, *shape, dtype=dtype))
+    except Exception as error:
+        why = "" if name in MODELS else f" ({_first_line(error)})"
+        raise _misfit(name, shape, classes, dtype, why) from error
+    finally:
+        module.train(training)
+    given = tuple(logits.shape) if isinstance(logits, torch.Tensor) else type(logits).__name__
+    if given != (2, classes):
+        raise BadValue("model", name, f"one that makes {(2, classes)} logits of 2 samples; this one makes {given}")
+
+
+def models_for(shape: Shape, classes: int, *, dtype: torch.dtype = torch.float32) -> list[str]:
+    """The names in `MODELS` that fit such data.
+
+    >>> models_for((1, 8, 8), 10)
+    ['softmax-regression', '2nn', 'mcmahan-cnn', 'femnist-cnn', 'celeba-cnn', 'group-fel-resnet']
+    """
+    return [entry.name for entry in MODELS if _fits(entry.thing, shape, classes, dtype)]
+
+
+def _fits(factory: Factory, shape: Shape, classes: int, dtype: torch.dtype) -> bool:
+    """Whether it does: the factory refuses shapes, and whole numbers are for embeddings only."""
+    try:
+        with torch.device("meta"):  # where nothing is allocated or drawn
+            module = factory(shape, classes)
+    except BadValue:
+        return False
+    return dtype.is_floating_point != any(isinstance(part, nn.Embedding) for part in module.modules())
+
+
+def _misfit(model: str, shape: Shape, classes: int, dtype: torch.dtype, why: str) -> BadValue:
+    names = models_for(shape, classes, dtype=dtype)
+    fitting = f"one of {', '.join(names)}" if names else "a package.module:Class of your own"
+    kind = str(dtype).removeprefix("torch.")
+    return BadValue("model", model, f"{fitting}: {model!r} does not fit data of shape {shape} and type {kind}{why}")
+
+
+@contextmanager
+def _current_directory_importable() -> Iterator[None]:
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(here)
+
+
+def _load(path: str, shape: Shape, classes: int) -> nn.Module:
+    module, _, name = path.partition(":")
+    try:
+        thing = getattr(importlib.import_module(module), name)
+    except Exception as error:
+        raise BadValue("model", path, f"package.module:Class that can be imported ({_first_line(error)})") from error
+    try:
+        built = _call(thing, shape, classes)
+    except Exception as error:
+        allowed = f"a class to call with (shape, classes) or with nothing ({_first_line(error)})"
+        raise BadValue("model", path, allowed) from error
+    if not isinstance(built, nn.Module):
+        raise BadValue("model", path, f"one that makes a torch.nn.Module; this one makes {type(built).__name__}")
+    return built
+
+
+def _call(thing: Callable[..., object], shape: Shape, classes: int) -> object:
+    """`shape` and `classes` go to the parameters of these names; without them, nothing or both by position."""
+    parameters = inspect.signature(thing).parameters
+    given = {name: value for name, value in (("shape", shape), ("classes", classes)) if name in parameters}
+    required = [p for p in parameters.values() if p.default is p.empty and p.kind <= p.POSITIONAL_OR_KEYWORD]
+    return thing(shape, classes) if not given and len(required) == 2 else thing(**given)
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
