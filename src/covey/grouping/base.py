@@ -2,8 +2,8 @@
 
 A grouping is a function `f(labels, *, groups=None, min_size=None, rng, …) -> Grouping`. What else it works on
 it takes under these names: `edges` (edge of every client), `distances` (clients x clients hops or costs),
-`updates` (clients x d model updates or gradients), `sizes` (samples per client). One without a default must be
-given.
+`updates` (clients x d model updates or gradients), `sizes` (samples per client). One without a default is
+needed.
 
 Functions called directly draw clients by their index. `group` first puts the clients in an order that depends
 on what they hold and not on how they are listed, so the same fleet in another order gets the same groups,
@@ -210,13 +210,21 @@ def how_many(n: int, groups: int | None, min_size: int | None, *, default_size: 
     return groups
 
 
+def even_sizes(n: int, groups: int) -> list[int]:
+    """Group sizes that add up to `n` and differ by one at most.
+
+    >>> even_sizes(11, 3)
+    [4, 4, 3]
+    """
+    return [n // groups + (k < n % groups) for k in range(groups)]
+
+
 def _check_inputs(n: int, given: dict[str, Any]) -> dict[str, Any]:
     shapes = {"edges": "n", "sizes": "n", "distances": "n x n", "updates": "n x d"}
     for name in given.keys() & INPUTS.keys():
-        kind = np.int64 if name in ("edges", "sizes") else np.float64
-        table = np.asarray(given[name], dtype=kind)
-        expected = {"n": (n,), "n x n": (n, n), "n x d": (n, *table.shape[1:2])}[shapes[name]]
-        if table.shape != expected or table.ndim != len(shapes[name].split(" x ")):
+        table = np.asarray(given[name], dtype=np.int64 if shapes[name] == "n" else np.float64)
+        square = table.shape[-1:] == (n,) or name == "updates"
+        if table.ndim != len(shapes[name].split(" x ")) or len(table) != n or not square:
             raise BadValue(name, table.shape, f"shape {shapes[name]} for n = {n} clients")
         if not np.isfinite(table).all():
             raise BadValue(name, "not finite", "finite numbers")
@@ -225,11 +233,11 @@ def _check_inputs(n: int, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order(labels: Labels, given: Mapping[str, Any]) -> NDArray[np.int64]:
-    """Clients sorted by a hash of all that is known of them: a fixed order that ignores how they are listed."""
-    tables = [labels]
-    for name in sorted(given.keys() & INPUTS.keys()):
-        tables.append(np.sort(given[name], axis=1) if name == "distances" else given[name])
-    tables = [np.ascontiguousarray(table.reshape(len(labels), -1)) for table in tables]
+    """Clients by a hash of all that is known of them: a fixed order that ignores how they are listed."""
+    given = {name: given[name] for name in sorted(given.keys() & INPUTS.keys())}
+    if "distances" in given:
+        given["distances"] = np.sort(given["distances"], axis=1)
+    tables = [np.ascontiguousarray(t.reshape(len(labels), -1)) for t in (labels, *given.values())]
     hashes = []
     for rows in zip(*tables, strict=True):
         client = blake2b(digest_size=8)

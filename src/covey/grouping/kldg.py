@@ -1,0 +1,109 @@
+"""KLDG: give the next client to the group whose distance from even labels grows least.
+
+The grouping of SHARE (Deng et al., "SHARE: Shaping Data Distribution at Edge for Communication-Efficient
+Hierarchical Federated Learning"), as Liu et al., Group-FEL, Section 4.4, bring it to groups: one random client opens
+each group; then, until nobody is left, the pair (client, group) with the least increase of KL(P_g || uniform) is
+applied.
+
+Literally that is O(K^4 m). Here a table keeps the increase of every pair; a step changes one group, so one row of
+the table, and every group remembers its best client: O(K^2 m) logarithms, the same groups.
+
+Departures: labels a group does not hold count as one sample, so the logarithm exists. Where `min_size` is given,
+groups short of it get the last clients. With `edges` every edge groups its own clients.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels
+from covey.grouping.per_edge import per_edge
+
+Floats = NDArray[np.float64]
+
+
+def kldg(
+    labels: Labels,
+    *,
+    groups: int | None = None,
+    min_size: int | None = None,
+    rng: np.random.Generator,
+    edges: NDArray[np.int64] | None = None,
+) -> Grouping:
+    """Groups grown together, always by the pair of client and group that costs least balance.
+
+    Groups may differ much in size unless `min_size` is given.
+
+    >>> labels = np.array([[9, 0], [0, 9], [9, 0], [0, 9]])
+    >>> sorted(kldg(labels, groups=2, rng=np.random.default_rng(1)).sums(labels).tolist())
+    [[9, 9], [9, 9]]
+    """
+    keep = 1 if min_size is None else min_size
+
+    def form(labels: Labels, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
+        count = groups or max(1, len(labels) // least)
+        seeds = rng.choice(len(labels), count, replace=False)
+        return Grouping(tuple(map(tuple, _grow(labels.astype(np.float64), seeds, min(keep, least)))))
+
+    return per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+
+
+GROUPINGS.add("kldg", kldg, paper="Deng et al., SHARE; Liu et al., Group-FEL, Section 4.4")
+
+
+def smoothed_kl(sums: Floats) -> Floats:
+    """KL(shares || uniform) of every row, with empty labels counted as one sample.
+
+    >>> smoothed_kl(np.array([[1.0, 0.0], [3.0, 1.0]])).round(4).tolist()
+    [0.0, 0.1308]
+    """
+    counts = np.maximum(sums, 1.0)
+    totals = counts.sum(axis=-1)
+    # sum p log(m p) = sum c log(c) / t - log(t) + log(m)
+    entropy = np.einsum("...j,...j->...", counts, np.log(counts)) / totals - np.log(totals)
+    kl: Floats = entropy + np.log(sums.shape[-1])
+    return kl
+
+
+def _grow(rows: Floats, seeds: NDArray[np.int64], least: int) -> list[list[int]]:
+    """From one client a group to all of them, one pair at a time."""
+    found = [[int(seed)] for seed in seeds]
+    sums = rows[seeds]
+    free = np.ones(len(rows), dtype=bool)
+    free[seeds] = False
+    increase = np.full((len(seeds), len(rows)), np.inf)
+    best = np.zeros(len(seeds), dtype=np.int64)
+    cost = np.full(len(seeds), np.inf)
+
+    def refresh(k: int) -> None:
+        best[k] = increase[k].argmin()
+        cost[k] = increase[k, best[k]]
+
+    def update(k: int) -> None:
+        clients = np.flatnonzero(free)
+        if len(clients):
+            increase[k, clients] = smoothed_kl(sums[k] + rows[clients]) - smoothed_kl(sums[k])
+        refresh(k)
+
+    for k in range(len(seeds)):
+        update(k)
+    left = int(free.sum())
+    short = (least - 1) * len(seeds)
+    while left:
+        open_to = cost
+        if left == short:
+            open_to = np.where([len(members) < least for members in found], cost, np.inf)
+        k = int(open_to.argmin())
+        client = int(best[k])
+        short -= len(found[k]) < least
+        found[k].append(client)
+        sums[k] += rows[client]
+        free[client] = False
+        left -= 1
+        increase[:, client] = np.inf
+        for other in np.flatnonzero(best == client):
+            if other != k:
+                refresh(int(other))
+        update(k)
+    return found

@@ -1,0 +1,228 @@
+"""How good a grouping is: balance of labels, divergence of gradients, sizes, prices.
+
+CoV: Liu et al., Group-FEL, Eq. 31 (standard deviation over mean; the printed form is divided by sqrt(m)).
+EMD: Lee et al., TornadoAggregate (sum of absolute differences of label shares). QCID: Zhang et al., Fed-CBS.
+CPD: Zeng et al., FedGSP, Eq. 14 (the entries of two label share vectors as samples, RBF kernel; one bandwidth, the
+median distance over all groups, so that pairs are comparable). delta and Delta: Lee et al., FedAvg-IC, Eq. 7, 8.
+Secure aggregation: Group-FEL, Eq. 5, seconds on a Raspberry Pi 4 as the authors fitted them.
+
+A group without a single sample has the label shares of nobody: it counts as one label alone, the worst there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from covey.errors import BadValue
+from covey.grouping.base import Grouping, check_labels
+
+Floats = NDArray[np.float64]
+
+SECURE_SECONDS = {
+    "cifar": (0.01629675, -0.02373668, 0.55442565),
+    "speech": (0.00564634, 0.04887151, 0.03296802),
+}
+"""What one secure aggregation in a group of g costs a client: coefficients of g^2, g and 1."""
+
+CPD_GROUPS = 64
+"""CPD compares all pairs of at most so many groups, evenly spread over all."""
+
+
+def concentration_of(sums: ArrayLike) -> Floats:
+    """The sum of squared label shares of every row: 1/m for even counts, 1 for a single label.
+
+    >>> concentration_of([[5, 5], [7, 0]]).tolist()
+    [0.5, 1.0]
+    """
+    counts = np.asarray(sums, dtype=np.float64)
+    total = counts.sum(axis=-1)
+    squares: Floats = (counts**2).sum(axis=-1) / np.maximum(total, 1) ** 2
+    return np.where(total > 0, squares, 1.0)
+
+
+def cov_of(sums: ArrayLike) -> Floats:
+    """The coefficient of variation of every row of label counts.
+
+    >>> cov_of([[3, 1], [2, 2]]).tolist()
+    [0.5, 0.0]
+    """
+    m = np.shape(sums)[-1]
+    cov: Floats = np.sqrt(np.maximum(m * concentration_of(sums) - 1, 0))
+    return cov
+
+
+def qcid_of(sums: ArrayLike) -> Floats:
+    """The quadratic class imbalance degree of every row of label counts: CoV^2 / m.
+
+    >>> qcid_of([[3, 1]]).tolist()
+    [0.125]
+    """
+    qcid: Floats = np.maximum(concentration_of(sums) - 1 / np.shape(sums)[-1], 0)
+    return qcid
+
+
+def shares_of(sums: ArrayLike) -> Floats:
+    """Label counts as shares of one; rows without samples stay zero."""
+    counts = np.asarray(sums, dtype=np.float64)
+    return counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+
+
+def emd_of(sums: ArrayLike, reference: ArrayLike) -> Floats:
+    """The sum of absolute differences of label shares between every row and the reference, from 0 to 2.
+
+    >>> emd_of([[3, 1], [2, 2]], [1, 1]).tolist()
+    [0.5, 0.0]
+    """
+    distance: Floats = np.abs(shares_of(sums) - shares_of(reference)).sum(axis=-1)
+    return np.where(np.sum(sums, axis=-1) > 0, distance, 2.0)
+
+
+def kl_of(sums: ArrayLike, reference: ArrayLike) -> Floats:
+    """KL(row || reference) in nats; the reference must hold every label that a row holds.
+
+    >>> kl_of([[4, 0], [2, 2]], [1, 1]).round(4).tolist()
+    [0.6931, 0.0]
+    """
+    p, q = shares_of(sums), shares_of(reference)
+    terms = p * np.log(np.where(p > 0, p, 1) / np.where(q > 0, q, 1))
+    worst = -np.log(q[q > 0].min()) if (q > 0).any() else 0.0
+    return np.where(np.sum(sums, axis=-1) > 0, np.maximum(terms.sum(axis=-1), 0), worst)
+
+
+def cpd_of(sums: ArrayLike) -> float:
+    """The mean class probability distance between pairs of rows; 0 for a single row.
+
+    >>> cpd_of([[5, 5], [50, 50]])
+    0.0
+    """
+    shares = shares_of(sums)
+    if len(shares) < 2:
+        return 0.0
+    if len(shares) > CPD_GROUPS:
+        shares = shares[np.linspace(0, len(shares) - 1, CPD_GROUPS).astype(int)]
+    k, m = shares.shape
+    distances = np.abs(shares.reshape(-1, 1) - shares.reshape(1, -1))
+    bandwidth = float(np.median(distances)) or float(distances.mean()) or 1.0
+    kernel = np.exp(-((distances / bandwidth) ** 2) / 2).reshape(k, m, k, m).mean(axis=(1, 3))
+    own = np.diag(kernel)
+    cpd = own[:, None] + own[None, :] - 2 * kernel
+    return float(max(cpd[np.triu_indices(k, 1)].mean(), 0.0))
+
+
+def divergences(grouping: Grouping, updates: ArrayLike, sizes: ArrayLike | None = None) -> tuple[float, float]:
+    """The divergences delta (client from group) and Delta (group from all) of gradients, weighted by samples.
+
+    >>> divergences(Grouping(((0, 1), (2,))), [[1.0], [3.0], [6.0]], [1, 1, 2])
+    (0.5, 2.0)
+    """
+    gradients = np.asarray(updates, dtype=np.float64)
+    weights = np.ones(len(gradients)) if sizes is None else np.asarray(sizes, dtype=np.float64)
+    total = max(float(weights.sum()), 1e-300)
+    everyone = weights @ gradients / total
+    delta = big_delta = 0.0
+    for members in map(list, grouping):
+        w, g = weights[members], gradients[members]
+        mean = w @ g / w.sum() if w.sum() > 0 else g.mean(axis=0)
+        delta += float(w @ np.linalg.norm(g - mean, axis=1)) / total
+        big_delta += float(w.sum() * np.linalg.norm(mean - everyone)) / total
+    return delta, big_delta
+
+
+def hops_of(grouping: Grouping, distances: ArrayLike) -> float:
+    """Distances from all members to their group's head, or to its member nearest to all where it has none."""
+    table = np.asarray(distances, dtype=np.float64)
+    total = 0.0
+    for k, members in enumerate(grouping):
+        inside = table[np.ix_(members, members)]
+        to_each = inside.sum(axis=0)
+        total += float(to_each.min() if grouping.heads is None else to_each[members.index(grouping.heads[k])])
+    return total
+
+
+def secure_seconds(sizes: ArrayLike, task: Literal["cifar", "speech"] = "cifar") -> float:
+    """Seconds that all clients together spend on one secure aggregation in each group: sum of g (a g^2 + b g + c).
+
+    >>> round(secure_seconds([2]), 4) == round(2 * (4 * 0.01629675 - 2 * 0.02373668 + 0.55442565), 4)
+    True
+    """
+    if task not in SECURE_SECONDS:
+        raise BadValue("task", task, " or ".join(map(repr, SECURE_SECONDS)))
+    g = np.asarray(sizes, dtype=np.float64)
+    return float((g * np.polyval(SECURE_SECONDS[task], g)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """What `measure` found; the arrays hold one number a group, in the order of the groups."""
+
+    sizes: NDArray[np.int64]
+    samples: NDArray[np.int64]
+    cov: Floats
+    emd: Floats
+    kl: Floats
+    qcid: Floats
+    cpd: float
+    secure_seconds: float
+    left_out: int
+    hops: float | None = None
+    delta: float | None = None
+    big_delta: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Summary: means over groups of CoV and QCID, means weighted by samples of EMD and KL."""
+        weights = self.samples / self.samples.sum() if self.samples.sum() else None
+        summary: dict[str, Any] = {
+            "groups": len(self.sizes),
+            "sizes": {
+                "min": int(self.sizes.min()),
+                "mean": float(self.sizes.mean()),
+                "max": int(self.sizes.max()),
+            },
+            "cov": float(self.cov.mean()),
+            "emd": float(np.average(self.emd, weights=weights)),
+            "kl": float(np.average(self.kl, weights=weights)),
+            "qcid": float(self.qcid.mean()),
+            "cpd": self.cpd,
+            "secure_seconds": self.secure_seconds,
+            "left_out": self.left_out,
+        }
+        given = {"hops": self.hops, "delta": self.delta, "Delta": self.big_delta}
+        return summary | {name: value for name, value in given.items() if value is not None}
+
+
+def measure(
+    grouping: Grouping,
+    labels: ArrayLike,
+    *,
+    distances: ArrayLike | None = None,
+    updates: ArrayLike | None = None,
+    task: Literal["cifar", "speech"] = "cifar",
+) -> Measures:
+    """Everything that can be measured of a grouping with what is given.
+
+    >>> measure(Grouping(((0, 1), (2, 3))), [[4, 0], [0, 4], [6, 0], [0, 2]]).cov.tolist()
+    [0.0, 0.5]
+    """
+    table = check_labels(labels)
+    if not len(grouping):
+        raise BadValue("grouping", "no groups", "at least one group")
+    sums, everyone = grouping.sums(table), table.sum(axis=0)
+    delta, big_delta = (None, None) if updates is None else divergences(grouping, updates, table.sum(axis=1))
+    return Measures(
+        sizes=grouping.sizes,
+        samples=sums.sum(axis=1),
+        cov=cov_of(sums),
+        emd=emd_of(sums, everyone),
+        kl=kl_of(sums, everyone),
+        qcid=qcid_of(sums),
+        cpd=cpd_of(sums),
+        secure_seconds=secure_seconds(grouping.sizes, task),
+        left_out=len(grouping.left_out),
+        hops=None if distances is None else hops_of(grouping, distances),
+        delta=delta,
+        big_delta=big_delta,
+    )

@@ -1,0 +1,58 @@
+"""Groupings that look at no labels: random, and as the clients are attached to edges.
+
+Random groups are the yardstick of every paper here; groups by edge are those of HierFAVG (Liu et al., "Client-Edge-
+Cloud Hierarchical Federated Learning").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import BadValue
+from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, how_many
+
+
+def random(
+    labels: Labels,
+    *,
+    groups: int | None = None,
+    min_size: int | None = None,
+    rng: np.random.Generator,
+) -> Grouping:
+    """Groups of even size, drawn at random.
+
+    >>> random(np.ones((7, 2)), groups=3, rng=np.random.default_rng(0)).sizes.tolist()
+    [3, 2, 2]
+    """
+    n = len(check_labels(labels))
+    count = how_many(n, groups, min_size)
+    order = rng.permutation(n)
+    return Grouping(tuple(tuple(order[k::count].tolist()) for k in range(count)))
+
+
+def edge(
+    labels: Labels,
+    *,
+    groups: int | None = None,
+    min_size: int | None = None,
+    rng: np.random.Generator,
+    edges: NDArray[np.int64],
+) -> Grouping:
+    """One group an edge: everybody attached to it.
+
+    >>> edge(np.ones((3, 2)), edges=np.array([4, 0, 4]), rng=np.random.default_rng(0)).groups
+    ((1,), (0, 2))
+    """
+    check_labels(labels)
+    members = [tuple(np.flatnonzero(edges == e).tolist()) for e in np.unique(edges)]
+    smallest = min(map(len, members))
+    if groups not in (None, len(members)):
+        raise BadValue("groups", groups, f"{len(members)}, one an edge, for grouping 'edge'")
+    if min_size is not None and min_size > smallest:
+        raise BadValue("min_size", min_size, f"at most {smallest}, the clients of the smallest edge")
+    return Grouping(tuple(members))
+
+
+GROUPINGS.add("random", random, paper="")
+GROUPINGS.add("edge", edge, paper="Liu et al., HierFAVG")
