@@ -3,10 +3,8 @@
 Liu et al., "Group Formation and Sampling in Group-based Hierarchical Federated Learning" (Group-FEL), Section 4,
 Algorithm 2. Symbols: MinGS is `min_size`, MaxCoV is `max_cov`, L is `labels`.
 
-CoV is standard deviation over mean of a group's label counts. With G the group's counts, c a candidate's and m
-the number of labels, CoV(g + c)^2 + 1 = m (|G|^2 + 2 G.L_c + |L_c|^2) / (n_g + n_c)^2, so that trying every
-candidate is one product of a matrix and a vector: O(K^2 m) in all where the pseudo-code takes O(K^3 m), for the
-same groups.
+CoV is standard deviation over mean of a group's label counts. Trying every candidate is one product of a vector
+and a matrix (see `pool`): O(K^2 m) in all where the pseudo-code takes O(K^3 m), for the same groups.
 
 Departures: Eq. 31 as printed is divided by sqrt(m), here it is not (MaxCoV = 1 would never bind). A last group
 short of MinGS joins the group it helps most, so that Eq. 35 holds (`rest="drop"` leaves it out). Above 20,000
@@ -28,6 +26,7 @@ from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, even_
 from covey.grouping.local_search import swap_search
 from covey.grouping.measures import cov_of
 from covey.grouping.per_edge import per_edge
+from covey.grouping.pool import Pool
 
 ALL_UP_TO, SAMPLED = 20_000, 1_000
 
@@ -79,93 +78,39 @@ GROUPINGS.add("cov", cov, paper="Liu et al., Group-FEL, Algorithm 2")
 def _greedy(
     labels: Labels, least: Iterator[int], max_cov: float, look_at: int, rng: np.random.Generator
 ) -> list[list[int]]:
-    """Algorithm 2; the k-th group has at least the k-th of `least` clients, the last what is left."""
-    m = labels.shape[1]
-    pool = _Pool(labels, rng.permutation(len(labels)))
-    highest = (max_cov**2 + 1) / m
+    """Algorithm 2; the k-th group has at least the k-th of `least` clients, the last what is left.
+
+    Concentrations (see `pool`) are compared in place of CoVs: they fall and rise together.
+    """
+    pool = Pool(labels)
+    highest = (max_cov**2 + 1) / labels.shape[1]
     found: list[list[int]] = []
-    while pool.left:
-        members = [pool.open_group()]
+    for first in rng.permutation(len(labels)).tolist():
+        if not pool.free[first]:
+            continue
+        pool.open()
+        members = [pool.join(int(np.searchsorted(pool.ids, first)))]
+        concentration = pool.concentration
         least_size = next(least)
-        while pool.left and (len(members) < least_size or pool.concentration > highest):
-            position, concentration = pool.best(look_at, rng)
-            if len(members) >= least_size and concentration >= pool.concentration:
+        while pool.left and (len(members) < least_size or concentration > highest):
+            position, lowest = _best(pool, look_at, rng)
+            if len(members) >= least_size and lowest >= concentration:
                 break
-            members.append(pool.join(position, concentration))
+            members.append(pool.join(position))
+            concentration = lowest
         found.append(members)
     return found
 
 
-class _Pool:
-    """Clients without a group, and the counts of the group being built.
-
-    The measure compared is the concentration sum_j p_j^2 = (CoV^2 + 1) / m of the group's label shares p. Clients
-    that have joined a group stay in the arrays with an infinite norm until half of them have, then are dropped.
-    """
-
-    def __init__(self, labels: Labels, picks: NDArray[np.int64]) -> None:
-        self.rows = np.ascontiguousarray(labels, dtype=np.float64)
-        self.totals = self.rows.sum(axis=1)
-        self.norms = np.einsum("ij,ij->i", self.rows, self.rows)
-        self.ids = np.arange(len(labels))
-        self.where = np.arange(len(labels))
-        self.left = len(labels)
-        self.picks = iter(picks.tolist())
-        self.free = np.ones(len(labels), dtype=bool)
-
-    def open_group(self) -> int:
-        """Start a new group with the first client in the order of `picks` that is free."""
-        client = next(c for c in self.picks if self.free[c])
-        self.sum, self.total = np.zeros(self.rows.shape[1]), 0.0
-        position = int(self.where[client])
-        return self.join(position, _worst_if_empty(self.norms[position], self.totals[position]))
-
-    def best(self, look_at: int, rng: np.random.Generator) -> tuple[int, float]:
-        """The free client that makes the group least concentrated: its position and that concentration."""
-        start = 0 if look_at >= len(self.ids) else int(rng.integers(len(self.ids) - look_at + 1))
-        position, concentration = self._best_in(slice(start, start + look_at))
-        if concentration == np.inf:  # nobody free in this window
-            position, concentration = self._best_in(slice(0, len(self.ids)))
-            return position, concentration
-        return start + position, concentration
-
-    def _best_in(self, window: slice) -> tuple[int, float]:
-        squares = self.rows[window] @ self.sum
-        squares *= 2
-        squares += self.norms[window]
-        squares += self.sum @ self.sum
-        totals = self.totals[window] + self.total
-        if self.total == 0:  # a group without a single sample counts as the worst there is
-            squares[(totals == 0) & np.isfinite(squares)] = 1
-            totals[totals == 0] = 1
-        totals *= totals
-        squares /= totals
-        position = int(squares.argmin())
-        return position, float(squares[position])
-
-    def join(self, position: int, concentration: float) -> int:
-        """Take the client at that position into the group and out of the pool."""
-        client = int(self.ids[position])
-        self.sum = self.sum + self.rows[position]
-        self.total += float(self.totals[position])
-        self.concentration = concentration
-        self.norms[position] = np.inf
-        self.free[client] = False
-        self.left -= 1
-        if self.left < len(self.ids) // 2:
-            self._compact()
-        return client
-
-    def _compact(self) -> None:
-        keep = np.isfinite(self.norms)
-        self.rows, self.totals, self.norms, self.ids = (
-            array[keep] for array in (self.rows, self.totals, self.norms, self.ids)
-        )
-        self.where[self.ids] = np.arange(len(self.ids))
-
-
-def _worst_if_empty(norm: float, total: float) -> float:
-    return float(norm / total**2) if total else 1.0
+def _best(pool: Pool, look_at: int, rng: np.random.Generator) -> tuple[int, float]:
+    """The position of the free client that leaves the group least concentrated, and that concentration."""
+    sampled = look_at < len(pool.ids)
+    start = int(rng.integers(len(pool.ids) - look_at + 1)) if sampled else 0
+    together = pool.concentrations(slice(start, start + look_at))
+    position = int(together.argmin())
+    if sampled and together[position] == np.inf:  # nobody free in this window
+        return _best(pool, len(pool.ids), rng)
+    return start + position, float(together[position])
 
 
 def _settle_rest(labels: Labels, found: list[list[int]], least: int, rest: str) -> Grouping:

@@ -72,38 +72,34 @@ def _grow(rows: Floats, seeds: NDArray[np.int64], least: int) -> list[list[int]]
     sums = rows[seeds]
     free = np.ones(len(rows), dtype=bool)
     free[seeds] = False
-    increase = np.full((len(seeds), len(rows)), np.inf)
-    best = np.zeros(len(seeds), dtype=np.int64)
-    cost = np.full(len(seeds), np.inf)
+    increase = np.empty((len(seeds), len(rows)))
+    best = np.empty(len(seeds), dtype=np.int64)
+    cost = np.empty(len(seeds))
 
-    def refresh(k: int) -> None:
+    def choose(k: int) -> None:
         best[k] = increase[k].argmin()
         cost[k] = increase[k, best[k]]
 
-    def update(k: int) -> None:
-        clients = np.flatnonzero(free)
-        if len(clients):
-            increase[k, clients] = smoothed_kl(sums[k] + rows[clients]) - smoothed_kl(sums[k])
-        refresh(k)
+    def update(k: int, kl: float) -> None:
+        increase[k] = np.where(free, smoothed_kl(sums[k] + rows) - kl, np.inf)
+        choose(k)
 
-    for k in range(len(seeds)):
-        update(k)
-    left = int(free.sum())
+    kls = smoothed_kl(sums)
+    for k, kl in enumerate(kls):
+        update(k, kl)
     short = (least - 1) * len(seeds)
-    while left:
-        open_to = cost
-        if left == short:
-            open_to = np.where([len(members) < least for members in found], cost, np.inf)
+    for left in range(len(rows) - len(seeds), 0, -1):
+        short_only = left == short
+        open_to = np.where([len(g) < least for g in found], cost, np.inf) if short_only else cost
         k = int(open_to.argmin())
         client = int(best[k])
         short -= len(found[k]) < least
         found[k].append(client)
         sums[k] += rows[client]
+        kls[k] += cost[k]
         free[client] = False
-        left -= 1
         increase[:, client] = np.inf
-        for other in np.flatnonzero(best == client):
-            if other != k:
-                refresh(int(other))
-        update(k)
+        for other in np.flatnonzero(best == client).tolist():
+            choose(other)
+        update(k, kls[k])
     return found

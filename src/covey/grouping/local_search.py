@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from covey.errors import BadValue
 from covey.grouping.base import Grouping, Labels, check_labels
 from covey.grouping.measures import cov_of
+from covey.grouping.pool import probe, union_table
 
 Floats = NDArray[np.float64]
 ALL_UP_TO, SAMPLED = 20_000, 1_000
@@ -60,52 +61,39 @@ def swap_search(
 
 
 class _State:
-    """Rows are the grouped clients in random order; `others[d]` is what d's group holds without d."""
+    """Who is in which group now; `others[c]` is what c's group holds without c."""
 
     def __init__(self, labels: Labels, grouping: Grouping) -> None:
         of = grouping.of(len(labels))
         self.ids = np.flatnonzero(of >= 0)
         self.clients, self.m = len(self.ids), labels.shape[1]
-        self.rows = np.ascontiguousarray(labels[self.ids], dtype=np.float64)
         self.group = of[self.ids]
-        self.totals = self.rows.sum(axis=1)
-        self.norms = _squares(self.rows)
+        self.members = [np.flatnonzero(self.group == k).tolist() for k in range(len(grouping))]
+        self.rows = labels[self.ids].astype(np.float64)
         self.sums = grouping.sums(labels).astype(np.float64)
         self.covs = cov_of(self.sums)
-        self.members = [np.flatnonzero(self.group == k).tolist() for k in range(len(grouping))]
         self.others = self.sums[self.group] - self.rows
-        self.other_totals = self.others.sum(axis=1)
-        self.other_norms = _squares(self.others)
+        self.totals, self.other_totals = self.rows.sum(axis=1), self.others.sum(axis=1)
+        self.unions, self.other_unions = union_table(self.rows), union_table(self.others)
 
     def trade(self, c: int, window: slice) -> bool:
         """Trade c with the client in the window with which the summed CoV falls most, if it falls."""
-        a, row = int(self.group[c]), self.rows[c]
-        rest, rest_total = self.others[c], float(self.other_totals[c])
-        here = self._covs(
-            self.rows[window] @ rest,
-            self.norms[window],
-            float(self.other_norms[c]),
-            self.totals[window] + rest_total,
-        )
-        there = self._covs(
-            self.others[window] @ row,
-            self.other_norms[window],
-            float(self.norms[c]),
-            self.other_totals[window] + float(self.totals[c]),
-        )
+        a = int(self.group[c])
+        row, rest = self.rows[c], self.others[c]
+        here = self._covs(probe(rest) @ self.unions[:, window], self.totals[window] + self.other_totals[c])
+        there = self._covs(probe(row) @ self.other_unions[:, window], self.other_totals[window] + self.totals[c])
         group = self.group[window]
-        gain = here + there - self.covs[group]
-        gain[group == a] = np.inf
-        best = int(gain.argmin())
-        if gain[best] > self.covs[a] - LEAST_GAIN:
+        change = here + there
+        change -= self.covs[group]
+        change[group == a] = np.inf
+        best = int(change.argmin())
+        if change[best] > self.covs[a] - LEAST_GAIN:
             return False
         d = window.start + best
         b = int(self.group[d])
-        in_a, in_b = rest + self.rows[d], self.others[d] + row
         self._transfer(c, b)
         self._transfer(d, a)
-        self._set(a, in_a)
-        self._set(b, in_b)
+        self._refresh(a, b)
         return True
 
     def move(self, c: int, min_size: int) -> bool:
@@ -116,50 +104,42 @@ class _State:
         joined = cov_of(self.sums + self.rows[c]) - self.covs
         joined[a] = np.inf
         b = int(joined.argmin())
-        rest = self.others[c].copy()
-        if joined[b] + float(cov_of(rest)) > self.covs[a] - LEAST_GAIN:
+        if joined[b] + float(cov_of(self.others[c])) > self.covs[a] - LEAST_GAIN:
             return False
         self._transfer(c, b)
-        self._set(a, rest)
-        self._set(b, self.sums[b] + self.rows[c])
+        self._refresh(a, b)
         return True
 
-    def _covs(self, cross: Floats, own: Floats, fixed: float, totals: Floats) -> Floats:
-        """CoV of |x + y|^2 = own + 2 cross + fixed over totals^2, the worst where there is no sample."""
-        cross *= 2
-        cross += own
-        cross += fixed
+    def _covs(self, squares: Floats, totals: Floats) -> Floats:
+        """CoV from |counts|^2 and the sum of the counts, in place; the worst where there is no sample."""
         totals *= totals
         empty = totals == 0
         if empty.any():
-            cross[empty] = totals[empty] = 1
-        cross /= totals
-        cross *= self.m
-        cross -= 1
-        np.maximum(cross, 0, out=cross)
-        return np.sqrt(cross, out=cross)
+            squares[empty] = totals[empty] = 1
+        squares /= totals
+        squares *= self.m
+        squares -= 1
+        np.maximum(squares, 0, out=squares)
+        return np.sqrt(squares, out=squares)
 
     def _transfer(self, c: int, k: int) -> None:
-        self.members[self.group[c]].remove(c)
+        a = int(self.group[c])
+        self.members[a].remove(c)
         self.members[k].append(c)
         self.group[c] = k
+        self.sums[a] -= self.rows[c]
+        self.sums[k] += self.rows[c]
 
-    def _set(self, k: int, total: Floats) -> None:
-        """Group k now holds `total`; refresh what its members see of the others."""
-        self.sums[k] = total
-        self.covs[k] = cov_of(total)
-        members = self.members[k]
-        others = total - self.rows[members]
-        self.others[members] = others
-        self.other_totals[members] = others.sum(axis=1)
-        self.other_norms[members] = _squares(others)
+    def _refresh(self, a: int, b: int) -> None:
+        """Groups a and b have changed: so have their CoVs and what their members see of the others."""
+        self.covs[[a, b]] = cov_of(self.sums[[a, b]])
+        changed = self.members[a] + self.members[b]
+        others = self.sums[self.group[changed]] - self.rows[changed]
+        self.others[changed] = others
+        self.other_totals[changed] = others.sum(axis=1)
+        self.other_unions[:, changed] = union_table(others)
 
     def grouping(self, before: Grouping) -> Grouping:
         """The groups as they are now; who was left out stays out."""
         groups = tuple(tuple(self.ids[members].tolist()) for members in self.members)
         return Grouping(groups, left_out=before.left_out)
-
-
-def _squares(rows: Floats) -> Floats:
-    squares: Floats = np.einsum("ij,ij->i", rows, rows)
-    return squares

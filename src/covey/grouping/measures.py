@@ -68,7 +68,8 @@ def qcid_of(sums: ArrayLike) -> Floats:
 def shares_of(sums: ArrayLike) -> Floats:
     """Label counts as shares of one; rows without samples stay zero."""
     counts = np.asarray(sums, dtype=np.float64)
-    return counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    shares: Floats = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    return shares
 
 
 def emd_of(sums: ArrayLike, reference: ArrayLike) -> Floats:

@@ -6,7 +6,8 @@ clients that have none yet. QCID(S) = sum_b (share of label b in S - 1/B)^2. The
 P(c) ~ QCID({c})^-1 + lambda sqrt(3 ln k / (2 T_c)), the m-th P(c) ~ QCID(S + c)^-m.
 
 Departures: in a partition everybody is drawn once, so T_c = 1 for all who are left, and k counts the sets drawn.
-Powers are taken as logarithms, so large groups do not overflow. With `edges` every edge groups its own clients.
+Odds are taken relative to the best client's, so large groups do not overflow. With `edges` every edge groups its own
+clients.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, even_sizes
-from covey.grouping.measures import qcid_of
 from covey.grouping.per_edge import per_edge
+from covey.grouping.pool import Pool
 
 FLOOR = 1e-12  # a perfectly balanced set would be infinitely likely
 
@@ -44,18 +45,13 @@ def qcid(
 
     def form(labels: Labels, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
         count = groups or max(1, len(labels) // least)
-        free = np.arange(len(labels))
+        pool = Pool(labels)
         found = []
         for k, size in enumerate(even_sizes(len(labels), count), start=1):
-            members: list[int] = []
-            together = np.zeros(labels.shape[1])
-            for m in range(1, size + 1):
-                imbalance = np.maximum(qcid_of(together + labels[free]), FLOOR)
-                bonus = explore * np.sqrt(1.5 * np.log(k)) if m == 1 else 0.0
-                at = _draw(np.logaddexp(-m * np.log(imbalance), _log(bonus)), rng)
-                members.append(int(free[at]))
-                together += labels[free[at]]
-                free = np.delete(free, at)
+            pool.open()
+            bonus = explore * np.sqrt(1.5 * np.log(k))
+            members = [pool.join(_draw(pool, 1, bonus, rng))]
+            members += [pool.join(_draw(pool, m, 0.0, rng)) for m in range(2, size + 1)]
             found.append(tuple(members))
         return Grouping(tuple(found))
 
@@ -65,10 +61,11 @@ def qcid(
 GROUPINGS.add("qcid", qcid, paper="Zhang et al., Fed-CBS; Liu et al., Group-FEL, Section 6.1")
 
 
-def _log(x: float) -> float:
-    return float(np.log(x)) if x > 0 else -np.inf
-
-
-def _draw(log_odds: NDArray[np.float64], rng: np.random.Generator) -> int:
-    odds = np.exp(log_odds - log_odds.max())
+def _draw(pool: Pool, power: int, bonus: float, rng: np.random.Generator) -> int:
+    """A position in the pool with odds QCID^-power + bonus; who is not free has none."""
+    together = pool.concentrations()
+    imbalance = np.maximum(together - 1 / pool.rows.shape[1], FLOOR)
+    odds = (imbalance / imbalance.min()) ** -power + np.where(
+        np.isfinite(together), bonus * imbalance.min() ** power, 0
+    )
     return int(rng.choice(len(odds), p=odds / odds.sum()))

@@ -1,0 +1,87 @@
+"""The clients that have no group yet, and how concentrated the labels of a growing group would be with each of them.
+
+The concentration of a group is the sum of its squared label shares, sum_j p_j^2: CoV^2 + 1 = m times it, QCID = it -
+1/m. With G the group's counts, L_c a client's, it is (|G|^2 + 2 G.L_c + |L_c|^2) / (n_G + n_c)^2 for the union: one
+product of a vector and a matrix for all clients.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.grouping.base import Labels
+
+Floats = NDArray[np.float64]
+
+
+def union_table(rows: Floats) -> Floats:
+    """The (m + 2) x K table A for which `probe(g) @ A` is |g + row|^2 for each of the K rows.
+
+    >>> rows = np.array([[3.0, 0.0], [1.0, 1.0]])
+    >>> (probe(np.array([0.0, 4.0])) @ union_table(rows)).tolist()
+    [25.0, 26.0]
+    """
+    return np.vstack([2 * rows.T, np.einsum("ij,ij->i", rows, rows), np.ones(len(rows))])
+
+
+def probe(g: Floats) -> Floats:
+    """The vector (g, 1, |g|^2)."""
+    vector = np.empty(len(g) + 2)
+    vector[:-2], vector[-2], vector[-1] = g, 1, g @ g
+    return vector
+
+
+class Pool:
+    """Clients without a group, and the one group that is being built.
+
+    Clients that have joined a group stay in the arrays, infinitely concentrated, until they are half of them.
+
+    >>> pool = Pool(np.array([[2, 0], [0, 2], [1, 1]]))
+    >>> pool.open()
+    >>> pool.join(0), pool.concentrations().tolist()
+    (0, [inf, 0.5, 0.625])
+    """
+
+    def __init__(self, labels: Labels) -> None:
+        self.rows = labels.astype(np.float64)
+        self.unions = union_table(self.rows)
+        self.totals = self.rows.sum(axis=1)
+        self.ids = np.arange(len(labels))
+        self.free = np.ones(len(labels), dtype=bool)
+        self.left = len(labels)
+
+    def open(self) -> None:
+        """Start a new, empty group."""
+        self.probe, self.total = probe(np.zeros(self.rows.shape[1])), 0.0
+
+    @property
+    def concentration(self) -> float:
+        """The concentration of the group as it is."""
+        return float(self.probe[-1]) / self.total**2 if self.total else 1.0
+
+    def concentrations(self, window: slice = slice(None)) -> Floats:
+        """The concentration of the group with each client in the window; infinite for who is not free."""
+        together: Floats = self.probe.dot(self.unions[:, window])
+        totals = self.totals[window] + self.total
+        if self.total == 0:  # without a single sample: as concentrated as one label alone
+            together[totals == 0] = np.maximum(together[totals == 0], 1)
+            totals[totals == 0] = 1
+        totals *= totals
+        together /= totals
+        return together
+
+    def join(self, position: int) -> int:
+        """Take the client at that position into the group and out of the pool; which client it is."""
+        client = int(self.ids[position])
+        counts = self.probe[:-2]
+        counts += self.rows[client]
+        self.probe[-1] = counts.dot(counts)
+        self.total += float(self.totals[position])
+        self.unions[-2, position] = np.inf
+        self.free[client] = False
+        self.left -= 1
+        if self.left < len(self.ids) // 2:
+            keep = self.free[self.ids]
+            self.unions, self.totals, self.ids = self.unions[:, keep], self.totals[keep], self.ids[keep]
+        return client
