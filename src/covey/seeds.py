@@ -24,3 +24,16 @@ def generator(seed: int, *purpose: int | str) -> np.random.Generator:
     True
     """
     return np.random.default_rng(key(seed, *purpose))
+
+
+def mix(base: int, *words: int | np.ndarray) -> np.ndarray:
+    """64-bit hashes of a base number and words, elementwise (splitmix64): one array operation for a whole wave."""
+    with np.errstate(over="ignore"):
+        state = np.asarray(base, dtype=np.uint64)
+        for word in words:
+            state = state ^ np.asarray(word).astype(np.uint64)
+            state = state + np.uint64(0x9E3779B97F4A7C15)
+            state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            state = state ^ (state >> np.uint64(31))
+    return state

@@ -1,0 +1,124 @@
+"""What an algorithm is: hyper-parameters and three methods, of which only `plan` is required."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as pydantic_dataclass
+
+from covey.errors import BadValue, UnknownName
+from covey.fleet import Fleet
+from covey.plan import Plan
+from covey.registry import Registry
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from covey.execute.local import LocalExecutor
+
+State: TypeAlias = dict[str, Any]
+"""What an algorithm remembers: numbers, texts, arrays, tensors, and lists or dictionaries of them."""
+
+
+@dataclass
+class Outcome:
+    """What a round left behind, for `learn`.
+
+    `models` are the run's models now, `before` those the round began with, and `home[i]` says which of them client i
+    calls its own. `learn` may put other models and homes in their place: cluster means after a first stage, a copy for
+    each half of a cluster that splits. Round 0 is the run's start: the initial model, before anybody has trained.
+    """
+
+    round: int
+    fleet: Fleet
+    models: list[Tensor]
+    before: list[Tensor]
+    home: NDArray[np.int64]
+    trained: list[int] = field(default_factory=list)
+    lost: list[tuple[int, str]] = field(default_factory=list)
+    updates: dict[int, Tensor] = field(default_factory=dict)
+    executor: LocalExecutor | None = None
+
+    def gradients(self, model: int = 0) -> NDArray[np.float32]:
+        """Every client's full-data gradient at that model: clients x parameters."""
+        return self._asked().gradients(self.models[model], range(self.fleet.clients))
+
+    def losses(self, clients: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """Every client's training loss with every model: clients x models."""
+        return self._asked().losses(self.models, range(self.fleet.clients) if clients is None else clients)
+
+    def _asked(self) -> LocalExecutor:
+        if self.executor is None:
+            raise BadValue("outcome", "no executor", "one that can ask clients; a priced plan has none")
+        return self.executor
+
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def settings(cls: type[T]) -> type[T]:
+    """A frozen dataclass of keyword-only hyper-parameters that are checked, from Python and from the command line."""
+    config = ConfigDict(arbitrary_types_allowed=True)
+    return cast("type[T]", pydantic_dataclass(frozen=True, kw_only=True, config=config)(cls))
+
+
+@settings
+class Algorithm(ABC):
+    """A federated algorithm: makes the plan of every round, and may learn from what came of it.
+
+    `keeps_updates`: `learn` wants every client's update (trained minus received model) in `outcome.updates`.
+    """
+
+    keeps_updates: ClassVar[bool] = False
+
+    def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
+        """What is remembered at first."""
+        return {}
+
+    @abstractmethod
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+        """The plan of that round; rounds count from 1."""
+
+    def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
+        """What is remembered from now on; called after every round, and with round 0 before the first."""
+        return state
+
+    def parts(self) -> dict[str, str]:
+        """The local rule, merge and server step this algorithm is made with, unless the run says otherwise."""
+        return {}
+
+
+ALGORITHMS: Registry[type[Algorithm]] = Registry("algorithm")
+
+
+def make_algorithm(name: str, options: dict[str, Any] | None = None) -> Algorithm:
+    """The algorithm of that name with these hyper-parameters (numbers may come as text).
+
+    >>> make_algorithm("fedavg", {"sample": "2"})
+    Traceback (most recent call last):
+    covey.errors.BadValue: sample is '2'; allowed is a number less than or equal to 1
+    """
+    return checked(ALGORITHMS[name], options or {}, name)
+
+
+def checked(kind: type[T], options: dict[str, Any], owner: str) -> T:
+    """Make a validated settings object, or say in one sentence which field is wrong and what it takes."""
+    known = [name for name, f in kind.__dataclass_fields__.items() if f.init]  # type: ignore[attr-defined]
+    for name in options:
+        if name not in known:
+            raise UnknownName(f"setting of {owner}", name, known)
+    try:
+        return TypeAdapter(kind).validate_python(options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or owner
+        wanted = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+        kind_of = "" if wanted.startswith(("a ", "one", "'")) else "a number " if "than" in wanted else ""
+        raise BadValue(where, first["input"], kind_of + wanted) from None

@@ -1,0 +1,28 @@
+"""FedAvg: every client trains the global model, the cloud takes the mean.
+
+McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data", AISTATS 2017, Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
+from covey.fleet import Fleet
+from covey.plan import Plan, Star, Train
+from covey.sampling import sample_clients
+
+
+@ALGORITHMS.register("fedavg", paper="McMahan et al. 2017")
+@settings
+class FedAvg(Algorithm):
+    """A star: clients train in parallel, the cloud averages."""
+
+    sample: Annotated[float, Field(gt=0, le=1, description="share of the clients that take part in a round (C)")] = 1.0
+
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+        """One star over the sampled clients."""
+        return Star(Train(i) for i in sample_clients(fleet, self.sample, rng))

@@ -1,0 +1,64 @@
+"""Which samples go into which batch: a permutation per client, epoch and visit, the same whoever trains it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from covey import seeds
+from covey.fleet import FleetData, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """For a stack of C clients and T steps: which samples (C, T, B), which of them count, and who has a batch at all.
+
+    `valid` is None when every batch of every client is full.
+    """
+
+    samples: Tensor
+    valid: Tensor | None
+    active: Tensor | None
+
+
+class Deck:
+    """Deals the batches of any client: ceil(n / batch) an epoch, without replacement, the last one short.
+
+    `batch` 0 is one batch of all the client's samples.
+    """
+
+    def __init__(self, data: FleetData, batch: int) -> None:
+        self.sizes = np.array([len(own) for own in data.train_of], dtype=np.int64)
+        self.offsets = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+        self.pool = np.concatenate(data.train_of) if len(data.train_of) else np.zeros(0, np.int64)
+        self.batch = batch or int(self.sizes.max())
+
+    def steps(self, client: int, epochs: int) -> int:
+        """How many steps that client takes."""
+        return int(-(-self.sizes[client] // self.batch)) * epochs
+
+    def deal(self, base: int, clients: Indices, visits: Indices, epochs: Indices) -> Batches:
+        """The batches of several clients, padded to the one with the most steps.
+
+        `base` is the round's key; the permutation depends on it, the client, the visit and the epoch only.
+        """
+        sizes = self.sizes[clients]
+        most, rows = int(sizes.max()), int(epochs.max())
+        width = -(-most // self.batch) * self.batch
+        keys = seeds.mix(base, clients[:, None], visits[:, None], np.arange(rows)[None, :])
+        draws = seeds.mix(0, keys[:, :, None], np.arange(most)[None, None, :])
+        own = np.arange(most) < sizes[:, None]
+        draws = np.where(own[:, None, :], draws, np.uint64(2**64 - 1))
+        order = np.argsort(draws, axis=-1, kind="stable")
+        spots = np.zeros((len(clients), rows, width), dtype=np.int64)
+        spots[:, :, :most] = np.minimum(order, sizes[:, None, None] - 1)
+        counts = np.zeros((len(clients), rows, width), dtype=bool)
+        counts[:, :, :most] = own[:, None, :] & (np.arange(rows)[None, :, None] < epochs[:, None, None])
+        samples = self.pool[self.offsets[clients][:, None, None] + spots].reshape(len(clients), -1, self.batch)
+        if counts.all():
+            return Batches(torch.from_numpy(samples), None, None)
+        valid = torch.from_numpy(counts.reshape(samples.shape))
+        return Batches(torch.from_numpy(samples), valid.float(), valid.any(dim=-1).float())

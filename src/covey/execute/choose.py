@@ -1,0 +1,167 @@
+"""Which way of training is fastest here: measured, not guessed, and remembered.
+
+A choice is remembered per model, batch, rule and size of wave, in the user's cache folder, so that the same command
+trains in the same way, and thus to the same model, the next time; a run also keeps its choices in its checkpoints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pooch
+import torch
+
+from covey.errors import BadValue
+from covey.execute.trainers import Memory, OneByOne, Stacked, Task, Trainer
+from covey.execute.walk import Job
+
+MODES = ("auto", "one-by-one", "stacked", "compiled")
+STACK_VALUES = 2**26  # at most so many parameters in one stack: 256 MB
+CHUNKS = (8, 32, 128)
+COMPILE_PAYS = 90.0  # seconds of stacked training from which compiling is tried
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way of training: the mode, and how many clients are stacked."""
+
+    mode: str
+    chunk: int = 1
+
+
+class Chooser:
+    """Gives the trainer for a wave of jobs, measuring where nothing is remembered."""
+
+    def __init__(self, task: Task, mode: str = "auto") -> None:
+        if mode not in MODES:
+            raise BadValue("mode", mode, f"one of {', '.join(MODES)}")
+        self.task, self.mode = task, mode
+        self.choices: dict[str, Choice] = {}
+        self._trainers: dict[Choice, Trainer] = {}
+        self._name = _fingerprint(task)
+        self._stacks: bool | None = None
+
+    def trainer(self, jobs: Sequence[Job], horizon: int) -> Trainer:
+        """The trainer for this wave; `horizon` is about how many such waves the whole run has."""
+        return self._make(self.choose(jobs, horizon))
+
+    def choose(self, jobs: Sequence[Job], horizon: int) -> Choice:
+        """The choice for this wave, remembered or measured."""
+        wave = 1 << (len(jobs) - 1).bit_length()
+        if self.mode == "one-by-one" or (wave == 1 and self.mode == "auto") or not self.stacks(jobs[0]):
+            return Choice("one-by-one")
+        if self.mode != "auto":
+            return Choice(self.mode, min(wave, self._most(), 32))
+        steps = sum(map(self.task.steps, jobs))
+        long = steps * horizon * self._floor() > COMPILE_PAYS
+        key = f"{self._name} wave {wave}{' long' if long else ''}"
+        if key not in self.choices:
+            self.choices[key] = _recall(key) or _remember(key, self._measure(jobs, wave, steps * horizon))
+        return self.choices[key]
+
+    def stacks(self, job: Job) -> bool:
+        """Whether the model works under vmap: no batch statistics, no operation without a batching rule."""
+        if self._stacks is None:
+            self._stacks = False
+            if not self.task.layout.has_buffers:
+                with contextlib.suppress(RuntimeError, NotImplementedError, UserWarning), warnings.catch_warnings():
+                    warnings.simplefilter("error")  # vmap warns where it falls back to a slow loop (LSTM)
+                    self._seconds(Choice("stacked", 2), [job, job])
+                    self._stacks = True
+        return self._stacks
+
+    def export(self) -> dict[str, list[str | int]]:
+        """The choices made so far, for a checkpoint."""
+        return {key: list(asdict(choice).values()) for key, choice in self.choices.items()}
+
+    def adopt(self, choices: dict[str, list[str | int]]) -> None:
+        """Take the choices of a checkpoint as they are."""
+        self.choices = {key: Choice(str(mode), int(chunk)) for key, (mode, chunk) in choices.items()}
+
+    def _make(self, choice: Choice) -> Trainer:
+        if choice not in self._trainers:
+            stacked = choice.mode != "one-by-one"
+            self._trainers[choice] = (
+                Stacked(self.task, choice.chunk, compiled=choice.mode == "compiled") if stacked else OneByOne(self.task)
+            )
+        return self._trainers[choice]
+
+    def _most(self) -> int:
+        return max(1, STACK_VALUES // self.task.layout.size)
+
+    def _floor(self) -> float:
+        """Seconds a client's step takes at the very least: a rough bound that decides if compiling can ever pay."""
+        return 5e-6 + self.task.layout.size * 1e-9
+
+    def _measure(self, jobs: Sequence[Job], wave: int, steps: int) -> Choice:
+        sizes = sorted({min(chunk, wave, self._most()) for chunk in CHUNKS} - {1})
+        best, least = Choice("one-by-one"), self._seconds(Choice("one-by-one"), jobs[:1])
+        for size in sizes:
+            choice = Choice("stacked", size)
+            seconds = self._seconds(choice, jobs)
+            if seconds < least:
+                best, least = choice, seconds
+        if least * steps > COMPILE_PAYS:
+            for size in sizes[-2:]:
+                choice = Choice("compiled", size)
+                seconds = self._seconds(choice, jobs)
+                if seconds < least:
+                    best, least = choice, seconds
+        return best
+
+    def _seconds(self, choice: Choice, jobs: Sequence[Job]) -> float:
+        """Seconds per client and step; the training is thrown away."""
+        task, chunk = self.task, max(choice.chunk, 1)
+        wave = [jobs[j % len(jobs)] for j in range(chunk)]
+        wave = [Job(job.client, job.model, 1, job.rate, 0) for job in wave]
+        empty = {name: torch.zeros_like(wave[0].model) for name in task.rule.remembers}
+        memory = Memory(empty, {name: {} for name in empty})
+        trainer = self._make(choice)
+        fastest = float("inf")
+        for _ in range(2):
+            begun = time.perf_counter()
+            for _ in trainer.train(wave, 0, 0.0, memory):
+                pass
+            fastest = min(fastest, time.perf_counter() - begun)
+        return fastest / max(1, sum(map(task.steps, wave)))
+
+
+def _fingerprint(task: Task) -> str:
+    shape = (task.layout.shapes, repr(task.layout.module), tuple(task.x.shape[1:]), task.deck.batch)
+    setting = (repr(task.rule), repr(task.optimiser), torch.__version__, torch.get_num_threads())
+    return hashlib.sha256(repr((shape, setting)).encode()).hexdigest()[:16]
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("COVEY_CACHE") or pooch.os_cache("covey")) / "choices.json"
+
+
+def _recall(key: str) -> Choice | None:
+    try:
+        mode, chunk = json.loads(_cache().read_text())[key]
+        return Choice(str(mode), int(chunk))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _remember(key: str, choice: Choice) -> Choice:
+    """Write the choice down; who came first wins. A cache that cannot be written is done without."""
+    path = _cache()
+    try:
+        known = json.loads(path.read_text()) if path.exists() else {}
+        known = {key: [choice.mode, choice.chunk]} | known
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_text(json.dumps(known, indent=1))
+        part.replace(path)
+        return Choice(*known[key])
+    except (OSError, ValueError, TypeError):
+        return choice

@@ -1,0 +1,69 @@
+"""A model is one flat vector: every parameter and floating-point buffer of a module, laid end to end.
+
+Merging, mixing and storing models are then single operations on vectors, and a stack of clients is a matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from covey.local import Params
+
+
+class Layout:
+    """Where each tensor of a module lies in the flat vector: parameters first, then floating-point buffers.
+
+    >>> layout = Layout(nn.Linear(2, 1))
+    >>> layout.size, [(name, list(p.shape)) for name, p in layout.views(torch.zeros(3)).items()]
+    (3, [('weight', [1, 2]), ('bias', [1])])
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+        tensors: dict[str, Tensor] = dict(module.named_parameters())
+        self.parameters = list(tensors)
+        self.trained = sum(p.numel() for p in tensors.values())
+        tensors |= {name: b for name, b in module.named_buffers() if b.is_floating_point()}
+        self.shapes = {name: tuple(t.shape) for name, t in tensors.items()}
+        self.sizes = [t.numel() for t in tensors.values()]
+        self.size = sum(self.sizes)
+        self.has_buffers = len(self.sizes) > len(self.parameters)
+
+    def initial(self) -> Tensor:
+        """The module's own values as a flat vector."""
+        state = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
+        return torch.cat([state[name].detach().reshape(-1).float() for name in self.shapes])
+
+    def views(self, flat: Tensor) -> Params:
+        """The named tensors inside a vector, or inside every row of a matrix; writing to them writes to it."""
+        parts = torch.split(flat, self.sizes, dim=-1)
+        lead = flat.shape[:-1]
+        return {name: part.view(*lead, *shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)}
+
+    def params(self, flat: Tensor) -> Params:
+        """As `views`, the trained parameters only."""
+        views = self.views(flat)
+        return {name: views[name] for name in self.parameters}
+
+    def call(self, params: Params, x: Tensor) -> Tensor:
+        """Run the module with these tensors in place of its own."""
+        out: Tensor = functional_call(self.module, params, (x,))
+        return out
+
+    @contextmanager
+    def loaded(self, flat: Tensor) -> Iterator[nn.Module]:
+        """The module itself living on `flat`: its parameters and buffers are views of it while the block runs."""
+        own = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
+        before = {name: own[name].data for name in self.shapes}
+        try:
+            for name, view in self.views(flat).items():
+                own[name].data = view
+            yield self.module
+        finally:
+            for name, data in before.items():
+                own[name].data = data

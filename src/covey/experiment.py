@@ -1,0 +1,191 @@
+"""An experiment: everything a run is made of, from keyword arguments, a TOML file or the command line."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from covey import seeds
+from covey.algorithms import ALGORITHMS, Algorithm, make_algorithm
+from covey.errors import BadData, BadValue, UnknownName
+from covey.execute.local import LocalExecutor, Training
+from covey.execute.walk import Job
+from covey.fleet import Fleet
+from covey.local import make_rule
+from covey.loop import Callback, Limits, Loop
+from covey.merge import MERGES, make_server
+from covey.models import build_model, check_fit
+from covey.store import Store
+
+
+class Experiment(BaseModel):
+    """The settings of a run. The text beside a setting is its help on the command line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    algorithm: str = Field("fedavg", description="which algorithm; see: covey list algorithms")
+    options: dict[str, Any] = Field(default_factory=dict, description="the algorithm's own settings")
+    data: str = Field("digits", description="data set; see: covey data")
+    clients: int = Field(50, ge=0, description="number of clients; 0 takes all the data set has (natural partition)")
+    partition: str = Field("dirichlet:0.3", description="how data is split over clients; see: covey list partitions")
+    edges: int = Field(5, ge=1, description="number of edge servers the clients are attached to")
+    samples: int | None = Field(None, ge=1, description="at most so many samples a client")
+    windows: int | None = Field(None, ge=1, description="parts of the day in which clients are awake, one each")
+    test_fraction: float = Field(0.2, ge=0, lt=1, description="share of a client's samples kept for its own test")
+    model: str = Field("2nn", description="network, or package.module:Class; see: covey list models")
+    rounds: int = Field(20, ge=1, description="global rounds")
+    seed: int = Field(0, ge=0, description="seed of every random number")
+    lr: float = Field(0.05, gt=0, description="clients' learning rate")
+    batch: int = Field(10, ge=0, description="batch size; 0 is all of a client's samples")
+    epochs: int = Field(1, ge=1, description="local epochs")
+    momentum: float = Field(0.0, ge=0, lt=1, description="clients' momentum")
+    weight_decay: float = Field(0.0, ge=0, description="clients' weight decay")
+    optimiser: Literal["sgd", "adam"] = Field("sgd", description="clients' optimiser, sgd or adam")
+    decay: float = Field(1.0, gt=0, le=1, description="factor of the learning rate")
+    decay_every: int = Field(1, ge=1, description="rounds after which the factor is applied")
+    local: str | None = Field(None, description="local rule, such as fedprox:0.01; the algorithm's own unless given")
+    merge: str | None = Field(None, description="how models become one; the algorithm's own unless given")
+    server: str | None = Field(None, description="server step, such as adam:0.1; the algorithm's own unless given")
+    dropout: float = Field(0.0, ge=0, lt=1, description="chance that a training fails")
+    quorum: float = Field(0.0, ge=0, le=1, description="share of a round's trainings below which it is tried again")
+    target_accuracy: float | None = Field(None, gt=0, le=1, description="stop when the global accuracy reaches this")
+    evaluate_every: int = Field(1, ge=1, description="rounds between evaluations")
+    checkpoint_every: int = Field(1, ge=1, description="rounds between checkpoints")
+    mode: Literal["auto", "one-by-one", "stacked", "compiled"] = Field("auto", description="how clients are trained")
+
+    @classmethod
+    def make(cls, settings: dict[str, Any]) -> Experiment:
+        """Settings by name; a name that is not an experiment's is one of the algorithm's.
+
+        >>> Experiment.make({"algorithm": "fedavg", "sample": 0.5, "rounds": 3}).options
+        {'sample': 0.5}
+        """
+        own = {name: value for name, value in settings.items() if name in cls.model_fields}
+        options = {
+            **own.pop("options", {}),
+            **{name: v for name, v in settings.items() if name not in cls.model_fields},
+        }
+        algorithm = str(own.get("algorithm", "fedavg"))
+        known = [name for name, f in ALGORITHMS[algorithm].__dataclass_fields__.items() if f.init]
+        for name in options:
+            if name not in known:
+                raise UnknownName("setting", name, [*(n for n in cls.model_fields if n != "options"), *known])
+        make_algorithm(algorithm, options)
+        try:
+            return cls(**own, options=options)
+        except ValidationError as error:
+            first = error.errors()[0]
+            wanted = first["msg"].removeprefix("Input should be ")
+            raise BadValue(".".join(map(str, first["loc"])), first["input"], wanted) from None
+
+    @classmethod
+    def read(cls, path: str | Path, settings: dict[str, Any] | None = None) -> Experiment:
+        """From a TOML file, with some settings in place of the file's."""
+        try:
+            found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise BadData(f"experiment {path} cannot be read ({error.strerror})") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise BadData(f"experiment {path} is not TOML: {error}") from None
+        return cls.make({**found, **(settings or {})})
+
+    def make_algorithm(self) -> Algorithm:
+        """The algorithm with its settings."""
+        return make_algorithm(self.algorithm, self.options)
+
+    def make_fleet(self) -> Fleet:
+        """The clients with their data."""
+        return Fleet.load(
+            self.data,
+            clients=self.clients,
+            partition=self.partition,
+            edges=self.edges,
+            samples=self.samples,
+            windows=self.windows,
+            test_fraction=self.test_fraction,
+            seed=self.seed,
+        )
+
+    def make_loop(
+        self,
+        *,
+        algorithm: Algorithm | None = None,
+        fleet: Fleet | None = None,
+        module: torch.nn.Module | None = None,
+        run: str = "",
+        store: Store | None = None,
+    ) -> Loop:
+        """The run loop; parts that are not given are made from the settings."""
+        algorithm = algorithm or self.make_algorithm()
+        fleet = fleet or self.make_fleet()
+        data = fleet.data
+        if data is None:
+            raise BadValue("fleet", "one without data", "one with data, as Fleet.load makes it")
+        dtype = torch.from_numpy(data.x[:1]).dtype
+        if module is None:
+            module = build_model(self.model, data.shape, data.classes, self.seed, dtype=dtype)
+        else:
+            check_fit(module, type(module).__name__, data.shape, data.classes, dtype=dtype)
+        parts = {"local": "sgd", "merge": "mean", "server": "replace"} | algorithm.parts()
+        parts |= {name: given for name in parts if (given := getattr(self, name)) is not None}
+        MERGES.entry(parts["merge"])
+        training = Training(**{name: getattr(self, name) for name in Training.__dataclass_fields__})
+        executor = LocalExecutor(
+            module,
+            data,
+            training,
+            rule=make_rule(parts["local"]),
+            merge=parts["merge"],
+            seed=self.seed,
+            mode=self.mode,
+            fail=self._drop if self.dropout else None,
+        )
+        limits = Limits(**{name: getattr(self, name) for name in Limits.__dataclass_fields__})
+        server = make_server(parts["server"])
+        return Loop(algorithm, fleet, executor, server, limits, seed=self.seed, run=run, store=store)
+
+    def _drop(self, job: Job, round: int, attempt: int) -> str | None:
+        draw = seeds.key(self.seed, round, "dropout", attempt, job.client, job.visit) / 2**63
+        return "the client dropped out" if draw < self.dropout else None
+
+
+def start(
+    experiment: Experiment, out: str | Path, callbacks: Sequence[Callback] = (), **parts: Any
+) -> tuple[str, dict[str, Any]]:
+    """Run an experiment with a store; gives the run's name and summary."""
+    with Store(out) as store:
+        loop = experiment.make_loop(**parts)
+        run = store.create(f"{experiment.algorithm}-{experiment.data}", experiment.model_dump())
+        loop.run, loop.store = run, store
+        with store.owned(run):
+            return run, _go(loop, store, run, callbacks, resumed=False)
+
+
+def resume(
+    run: str | None, out: str | Path, callbacks: Sequence[Callback] = (), **parts: Any
+) -> tuple[str, dict[str, Any]]:
+    """Go on where a run was killed; without a name, the latest unfinished one."""
+    with Store(out) as store:
+        record = store.unfinished() if run is None else store.get(run)
+        with store.owned(record.run):
+            if record.status == "finished":
+                return record.run, record.summary
+            loop = Experiment.make(record.config).make_loop(run=record.run, store=store, **parts)
+            return record.run, _go(loop, store, record.run, callbacks, resumed=True)
+
+
+def _go(loop: Loop, store: Store, run: str, callbacks: Sequence[Callback], *, resumed: bool) -> dict[str, Any]:
+    found = store.rewind(run) if resumed else None
+    if found is None:
+        progress = loop.begin()
+    else:
+        progress = loop.restore(found[1])
+        store.add_event(run, found[0], "resumed", f"after round {found[0]}")
+    summary = loop.go(progress, callbacks)
+    store.finish(run, "finished", summary)
+    return summary

@@ -1,0 +1,99 @@
+"""The steps a client takes: SGD with momentum and weight decay, or Adam; on one client or on a stack of clients.
+
+Both work in place on dictionaries of tensors. On a stack, `rate` is a tensor with one learning rate a client and
+`active` says which clients have a batch in this step: the others stand still, momentum and all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from covey.local.rule import Params
+
+
+class Optimiser(Protocol):
+    """Turns gradients into steps."""
+
+    def init(self, params: Params) -> Params:
+        """What is remembered from step to step, zero at first, in tensors stacked like the parameters."""
+
+    def step(self, params: Params, grads: Params, state: Params, rate: float | Tensor, active: Tensor | None) -> None:
+        """One step, in place on `params` and `state`."""
+
+
+@dataclass(frozen=True)
+class Sgd:
+    """p <- p - rate v, v <- momentum v + (gradient + weight_decay p), as torch.optim.SGD."""
+
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+
+    def init(self, params: Params) -> Params:
+        """The velocities, where there is momentum."""
+        return {name: torch.zeros_like(p) for name, p in params.items()} if self.momentum else {}
+
+    def step(self, params: Params, grads: Params, state: Params, rate: float | Tensor, active: Tensor | None) -> None:
+        """One step, in place."""
+        for name, p in params.items():
+            g = grads[name]
+            if self.weight_decay:
+                g = g + self.weight_decay * p
+            if self.momentum:
+                v = state[name]
+                if active is None:
+                    v.mul_(self.momentum).add_(g)
+                else:
+                    on = _like(active, v)
+                    v.mul_(1 + on * (self.momentum - 1)).addcmul_(on, g)
+                g = v
+            _move(p, g, rate)
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Adam as torch.optim.Adam, with its bias correction and L2 weight decay."""
+
+    weight_decay: float = 0.0
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+    def init(self, params: Params) -> Params:
+        """First and second moments, and the number of steps taken."""
+        state = {f"m/{name}": torch.zeros_like(p) for name, p in params.items()}
+        state |= {f"v/{name}": torch.zeros_like(p) for name, p in params.items()}
+        first = next(iter(params.values()))
+        return state | {"steps": torch.zeros(first.shape[:1])}
+
+    def step(self, params: Params, grads: Params, state: Params, rate: float | Tensor, active: Tensor | None) -> None:
+        """One step, in place; a client that stands still counts no step."""
+        steps = state["steps"]
+        steps.add_(1 if active is None else active)
+        for name, p in params.items():
+            g = grads[name] + self.weight_decay * p if self.weight_decay else grads[name]
+            m, v = state[f"m/{name}"], state[f"v/{name}"]
+            if active is None:
+                on: Tensor | float = 1.0
+                count: Tensor = steps[0]
+            else:
+                on, count = _like(active, p), _like(steps.clamp(min=1), p)
+            m.add_(on * (1 - self.beta1) * (g - m))
+            v.add_(on * (1 - self.beta2) * (g * g - v))
+            scale = torch.sqrt(1 - self.beta2**count) / (1 - self.beta1**count)
+            _move(p, scale * m / (v.sqrt() + self.epsilon * torch.sqrt(1 - self.beta2**count)), rate)
+
+
+def _move(p: Tensor, direction: Tensor, rate: float | Tensor) -> None:
+    if isinstance(rate, Tensor):
+        p.addcmul_(_like(rate, p), direction, value=-1)
+    else:
+        p.sub_(direction, alpha=rate)
+
+
+def _like(values: Tensor, p: Tensor) -> Tensor:
+    """One number a client, shaped to multiply a stack of tensors."""
+    return values.view(-1, *(1,) * (p.dim() - 1))

@@ -1,0 +1,91 @@
+"""Local rules: what a client minimises and which way it steps.
+
+A rule is a small frozen object made of plain tensor functions, so that one client at a time, a stack of clients under
+`torch.func.vmap`, and a compiled stack all run the same lines. The base class is plain SGD; FedProx, SCAFFOLD and the
+others override what differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor, nn
+
+from covey.errors import BadValue
+from covey.registry import Registry
+
+Params: TypeAlias = dict[str, Tensor]
+Call: TypeAlias = Callable[[Params, Tensor], Tensor]
+
+RULES: Registry[type[Rule]] = Registry("local rule")
+
+
+def mean_loss(outputs: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
+    """Mean cross-entropy over the samples that `mask` counts (all without one)."""
+    if mask is None:
+        return F.cross_entropy(outputs, y)
+    return (F.cross_entropy(outputs, y, reduction="none") * mask).sum() / mask.sum().clamp(min=1)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Plain SGD: minimise the mean cross-entropy of the client's batch.
+
+    `uses_received`: the rule looks at the model the client got. `remembers`: names of what each client keeps between
+    its trainings and the server keeps for all, each shaped like a model and zero at first.
+    """
+
+    uses_received: ClassVar[bool] = False
+    remembers: ClassVar[tuple[str, ...]] = ()
+
+    def adapt(self, module: nn.Module) -> nn.Module:
+        """The module that is trained in place of the user's (FedFusion adds a stream)."""
+        return module
+
+    def loss(self, call: Call, params: Params, received: Params, x: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
+        """What one client minimises on one batch; `call(params, x)` runs the module."""
+        return mean_loss(call(params, x), y, mask)
+
+    def direction(self, grads: Params, params: Params, received: Params, own: Params, shared: Params) -> Params:
+        """The step's direction; works on one client's tensors and on stacks of them alike.
+
+        `own` and `shared` hold what `remembers` names as "name/parameter": the client's and the server's.
+        """
+        return grads
+
+    def remember(self, params: Tensor, received: Tensor, own: Params, shared: Params, steps: float) -> Params:
+        """What the client keeps after `steps` steps; flat vectors by name. `steps` counts learning rate x steps."""
+        return {}
+
+    def gather(self, shared: Params, change: Params, share: float) -> Params:
+        """The server's memory after a round: `change` is the mean over those who trained, `share` their part of all."""
+        return {name: shared[name] + share * change[name] for name in shared}
+
+
+RULES.add("sgd", Rule)
+
+
+def make_rule(spec: str | Rule) -> Rule:
+    """A rule from `name` or `name:number` (FedProx's mu, FedMMD's lambda, FedFusion's kind).
+
+    >>> make_rule("sgd")
+    Rule()
+    """
+    if isinstance(spec, Rule):
+        return spec
+    name, _, text = spec.partition(":")
+    kind = RULES[name]
+    if not text:
+        return kind()
+    fields = list(kind.__dataclass_fields__.values())
+    if not fields:
+        raise BadValue("local", spec, f"{name!r} without a number")
+    first = fields[0]
+    try:
+        value = text if isinstance(first.default, str) else float(text)
+    except ValueError:
+        raise BadValue("local", spec, f"{name!r} or {name}:{first.name}, for example {name}:{first.default}") from None
+    return kind(**{first.name: value})

@@ -1,0 +1,201 @@
+"""The run store: one SQLite file for runs, rounds and events, one folder a run for its checkpoints.
+
+A checkpoint is one safetensors file that holds everything a run needs to go on. It is written beside its name, moved
+there in one step, and only then does the database say that the round is done; so whenever a run is killed, the newest
+round the database knows has a whole checkpoint behind it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from covey.checkpoint import Checkpoint
+from covey.errors import BadData, BadValue, RunFailed, UnknownName
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+  run TEXT PRIMARY KEY, created REAL NOT NULL, status TEXT NOT NULL, config TEXT NOT NULL, summary TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rounds (
+  run TEXT NOT NULL REFERENCES runs, round INTEGER NOT NULL, metrics TEXT NOT NULL, PRIMARY KEY (run, round));
+CREATE TABLE IF NOT EXISTS events (
+  run TEXT NOT NULL REFERENCES runs, round INTEGER NOT NULL, time REAL NOT NULL,
+  kind TEXT NOT NULL, text TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run as the store knows it; `status` is running, finished or failed."""
+
+    run: str
+    created: float
+    status: str
+    config: dict[str, Any]
+    summary: dict[str, Any]
+
+
+class Store:
+    """The runs in one folder. Several processes may use it at a time; one run belongs to one process."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.folder / "covey.db", timeout=60, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.executescript(SCHEMA)
+        except (OSError, sqlite3.DatabaseError) as error:
+            raise BadValue("out", str(folder), f"a folder for runs that can be read and written ({error})") from None
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- runs
+
+    def create(self, name: str, config: dict[str, Any]) -> str:
+        """A new run; its name is `name` with the first number that is free."""
+        for number in range(1, 1_000_000):
+            run = f"{name}-{number}"
+            try:
+                self._write("INSERT INTO runs VALUES (?, ?, 'running', ?, '{}')", run, time.time(), json.dumps(config))
+            except sqlite3.IntegrityError:
+                continue
+            (self.folder / run).mkdir(exist_ok=True)
+            return run
+        raise RunFailed(f"the store in {self.folder} has no free name for {name}")
+
+    def runs(self) -> list[RunRecord]:
+        """All runs, oldest first."""
+        rows = self._db.execute("SELECT run, created, status, config, summary FROM runs ORDER BY created, rowid")
+        return [RunRecord(r, c, s, json.loads(config), json.loads(summary)) for r, c, s, config, summary in rows]
+
+    def get(self, run: str) -> RunRecord:
+        """That run, or the nearest name."""
+        known = {record.run: record for record in self.runs()}
+        if run not in known:
+            if not known:
+                raise BadValue("run", run, f"the name of a run; the store in {self.folder} has none yet")
+            raise UnknownName("run", run, known)
+        return known[run]
+
+    def unfinished(self) -> RunRecord:
+        """The latest run that is not finished and not in another process's hands."""
+        for record in reversed(self.runs()):
+            if record.status != "finished" and not self._is_locked(record.run):
+                return record
+        raise BadValue(
+            "run", "the latest unfinished", f"possible when there is one; the store in {self.folder} has none"
+        )
+
+    def finish(self, run: str, status: str, summary: dict[str, Any]) -> None:
+        """Write down how the run ended."""
+        self._write("UPDATE runs SET status = ?, summary = ? WHERE run = ?", status, json.dumps(summary), run)
+
+    @contextlib.contextmanager
+    def owned(self, run: str) -> Iterator[None]:
+        """Hold the run while the block runs; a killed process lets go of it by dying."""
+        with (self.folder / run / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise BadValue("run", run, "one that no other process is running") from None
+            yield
+
+    def _is_locked(self, run: str) -> bool:
+        try:
+            with self.owned(run):
+                return False
+        except BadValue:
+            return True
+
+    # --- rounds and events
+
+    def add_round(self, run: str, round: int, metrics: dict[str, Any], checkpoint: Checkpoint | None) -> None:
+        """One more round is done: first its checkpoint, if it has one, then its metrics."""
+        if checkpoint is not None:
+            self._save(run, round, checkpoint)
+        text = json.dumps(metrics | {"checkpoint": checkpoint is not None})
+        self._write("INSERT OR REPLACE INTO rounds VALUES (?, ?, ?)", run, round, text)
+        if checkpoint is not None:
+            self._sweep(run, round)
+
+    def rounds(self, run: str) -> list[dict[str, Any]]:
+        """The metrics of every round, in order."""
+        rows = self._db.execute("SELECT round, metrics FROM rounds WHERE run = ? ORDER BY round", (run,))
+        return [{"round": number} | json.loads(metrics) for number, metrics in rows]
+
+    def add_event(self, run: str, round: int, kind: str, text: str) -> None:
+        """Write down that something happened: a lost client, a round tried again, a resume."""
+        self._write("INSERT INTO events VALUES (?, ?, ?, ?, ?)", run, round, time.time(), kind, text)
+
+    def events(self, run: str) -> list[dict[str, Any]]:
+        """What happened, in order."""
+        rows = self._db.execute("SELECT round, time, kind, text FROM events WHERE run = ? ORDER BY rowid", (run,))
+        return [dict(zip(("round", "time", "kind", "text"), row, strict=True)) for row in rows]
+
+    def rewind(self, run: str) -> tuple[int, Checkpoint] | None:
+        """The newest whole checkpoint the database knows, with its round; later rounds are forgotten."""
+        for row in reversed(self.rounds(run)):
+            if row["checkpoint"]:
+                with contextlib.suppress(BadData):
+                    checkpoint = Checkpoint.load(self.path(run, row["round"]))
+                    self._write("DELETE FROM rounds WHERE run = ? AND round > ?", run, row["round"])
+                    return row["round"], checkpoint
+        self._write("DELETE FROM rounds WHERE run = ?", run)
+        return None
+
+    def path(self, run: str, round: int) -> Path:
+        """Where the checkpoint of that round is."""
+        return self.folder / run / f"round-{round:06d}.safetensors"
+
+    def latest(self, run: str) -> Path:
+        """The newest checkpoint of a run."""
+        found = sorted((self.folder / run).glob("round-*.safetensors"))
+        if not found:
+            raise BadData(f"run {run} has no checkpoint in {self.folder / run}; resume it, or run it again")
+        return found[-1]
+
+    def _save(self, run: str, round: int, checkpoint: Checkpoint) -> None:
+        target = self.path(run, round)
+        part = target.with_suffix(".part")
+        try:
+            with part.open("wb") as file:
+                file.write(checkpoint.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(target)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                part.unlink()
+            raise RunFailed(
+                f"the checkpoint of round {round} could not be written to {target.parent} ({error.strerror}); "
+                f"make room, then: covey resume {run}"
+            ) from None
+
+    def _sweep(self, run: str, round: int) -> None:
+        """Keep the newest two checkpoints."""
+        for old in sorted((self.folder / run).glob("round-*.safetensors"))[:-2]:
+            old.unlink(missing_ok=True)
+
+    def _write(self, statement: str, *values: Any) -> None:
+        try:
+            self._db.execute(statement, values)
+        except sqlite3.OperationalError as error:
+            raise RunFailed(f"the store in {self.folder} could not be written ({error}); what it had is kept") from None
