@@ -186,6 +186,6 @@ def _go(loop: Loop, store: Store, run: str, callbacks: Sequence[Callback], *, re
     else:
         progress = loop.restore(found[1])
         store.add_event(run, found[0], "resumed", f"after round {found[0]}")
-    summary = loop.go(progress, callbacks)
+    summary = {"run": run, "algorithm": store.get(run).config["algorithm"], **loop.go(progress, callbacks)}
     store.finish(run, "finished", summary)
     return summary

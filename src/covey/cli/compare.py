@@ -1,0 +1,73 @@
+"""`covey compare`: several algorithms on the same fleet, side by side."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from covey.algorithms import ALGORITHMS
+from covey.cli.options import DEFAULT_OUT, Json, Out, Set, parse_set, with_experiment_options
+from covey.cli.progress import bars, size
+from covey.experiment import Experiment, start
+from covey.report.curves import curves
+from covey.store import Store
+
+DEFAULTS: dict[str, Any] = {"clients": 30, "rounds": 15, "lr": 0.1, "model": "softmax-regression"}
+SYSTEMS = ["fedavg", "ring", "star-stars", "star-rings", "ring-stars", "ring-rings", "stars", "rings"]
+
+
+@with_experiment_options
+def compare(
+    algorithms: Annotated[list[str] | None, typer.Argument(help="which; all kinds unless given")] = None,
+    set_: Set = None,
+    out: Out = DEFAULT_OUT,
+    as_json: Json = False,
+    *,
+    settings: dict[str, Any],
+) -> None:
+    """Run several algorithms on the same fleet: a table, and a picture of accuracy over rounds and over traffic."""
+    chosen = algorithms or SYSTEMS
+    own = parse_set(set_)
+    experiments = [_experiment(name, {**DEFAULTS, **settings}, own) for name in chosen]
+    fleet = experiments[0].make_fleet()
+    with bars() as show:
+        results = [start(wanted, out, [show], fleet=fleet) for wanted in experiments]
+    with Store(out) as store:
+        rounds = {name: store.rounds(run) for name, (run, _) in zip(chosen, results, strict=True)}
+    first = experiments[0]
+    picture = out / f"compare-{results[0][0]}.png"
+    title = f"{first.data}, {fleet.clients} clients, {first.partition}, {first.model}, {first.rounds} rounds"
+    curves(rounds, picture, title=title)
+    if as_json:
+        print(json.dumps({"picture": str(picture), "runs": [summary for _, summary in results]}))
+        return
+    console = Console()
+    table = Table(title=title, title_justify="left", header_style="bold", box=None)
+    for name in ("algorithm", "accuracy", "clients' own", "models", "traffic", "trainings", "seconds", "run"):
+        table.add_column(name, justify="left" if name in ("algorithm", "run") else "right")
+    best = max(summary.get("accuracy", 0.0) for _, summary in results)
+    for name, (run, summary) in zip(chosen, results, strict=True):
+        accuracy = summary.get("accuracy", 0.0)
+        table.add_row(
+            name,
+            f"[bold]{accuracy:.4f}[/bold]" if accuracy == best else f"{accuracy:.4f}",
+            f"{summary.get('own_accuracy', float('nan')):.4f}",
+            str(summary["models"]),
+            size(summary["traffic_bytes"]),
+            str(summary["trainings"]),
+            f"{summary['wall_seconds']:.1f}",
+            run,
+        )
+    console.print(table)
+    console.print(f"picture: {picture}", soft_wrap=True)
+
+
+def _experiment(name: str, settings: dict[str, Any], own: dict[str, Any]) -> Experiment:
+    """An algorithm's experiment; a setting of some algorithms is passed over for those that do not have it."""
+    known = {*Experiment.model_fields, *ALGORITHMS[name].__dataclass_fields__}
+    kept = {key: value for key, value in own.items() if key in known}
+    return Experiment.make({**settings, **kept, "algorithm": name})

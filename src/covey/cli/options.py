@@ -1,0 +1,74 @@
+"""The settings of an experiment as command-line options: one list of fields, one help text each."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from covey.errors import BadValue
+from covey.experiment import Experiment
+
+Out = Annotated[Path, typer.Option("--out", help="folder of the run store", envvar="COVEY_RUNS")]
+Json = Annotated[bool, typer.Option("--json", help="print one JSON value as the last line")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="any setting, or the algorithm's")]
+
+DEFAULT_OUT = Path("runs")
+NOT_OPTIONS = ("algorithm", "options")
+
+
+def with_experiment_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command one option for every setting; it gets those that were given as `settings`."""
+
+    def wrapped(**given: Any) -> None:
+        fields = [name for name in Experiment.model_fields if name not in NOT_OPTIONS]
+        settings = {name: value for name in fields if (value := given.pop(name)) is not None}
+        command(**given, settings=settings)
+
+    parameters = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "settings"]
+    for name, field in Experiment.model_fields.items():
+        if name in NOT_OPTIONS:
+            continue
+        default = "" if field.default is None else f" [default: {field.default}]"
+        kinds = (field.annotation, *typing.get_args(field.annotation))
+        kind = next((number for number in (int, float) if number in kinds), str)
+        option = typer.Option(f"--{name.replace('_', '-')}", help=f"{field.description}{default}", show_default=False)
+        annotation = Annotated[kind | None, option]  # type: ignore[valid-type]
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+    parameters.sort(key=lambda p: p.kind)
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
+    wrapped.__doc__ = command.__doc__
+    wrapped.__name__ = command.__name__
+    return wrapped
+
+
+def parse_set(pairs: list[str] | None) -> dict[str, Any]:
+    """`key=value` pairs; a value is a number, true, false or a list where it reads as one in TOML, else text.
+
+    >>> parse_set(["rounds=3", "partition=dirichlet:0.1", "tau-2=5"])
+    {'rounds': 3, 'partition': 'dirichlet:0.1', 'tau_2': 5}
+    """
+    settings: dict[str, Any] = {}
+    for pair in pairs or []:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise BadValue("set", pair, "key=value")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        settings[key.strip().replace("-", "_")] = value
+    return settings
+
+
+def experiment(source: str, settings: dict[str, Any]) -> Experiment:
+    """The experiment that `source` names (a TOML file or an algorithm), with these settings on top."""
+    if source.endswith(".toml") or Path(source).is_file():
+        return Experiment.read(source, settings)
+    return Experiment.make({**settings, "algorithm": source})

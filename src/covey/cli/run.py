@@ -1,0 +1,57 @@
+"""`covey run` and `covey resume`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from covey.cli.options import DEFAULT_OUT, Json, Out, Set, experiment, parse_set, with_experiment_options
+from covey.cli.progress import bars, size
+from covey.experiment import resume as resume_run
+from covey.experiment import start
+
+
+@with_experiment_options
+def run(
+    source: Annotated[str, typer.Argument(metavar="ALGORITHM|FILE.toml", help="what to run")],
+    set_: Set = None,
+    out: Out = DEFAULT_OUT,
+    as_json: Json = False,
+    *,
+    settings: dict[str, Any],
+) -> None:
+    """Train: an algorithm by name, or an experiment from a TOML file; every option overrides the file."""
+    wanted = experiment(source, {**settings, **parse_set(set_)})
+    with bars() as show:
+        name, summary = start(wanted, out, [show])
+    report(name, summary, as_json=as_json)
+
+
+def resume(
+    run: Annotated[str | None, typer.Argument(help="name of the run; the latest unfinished one without")] = None,
+    out: Out = DEFAULT_OUT,
+    as_json: Json = False,
+) -> None:
+    """Go on where a run was killed; it ends with the model of one that was not, to the bit."""
+    with bars() as show:
+        name, summary = resume_run(run, out, [show])
+    report(name, summary, as_json=as_json)
+
+
+def report(name: str, summary: dict[str, Any], *, as_json: bool) -> None:
+    """The end of a run, for a person or for a program."""
+    if as_json:
+        print(json.dumps(summary))
+        return
+    console = Console()
+    scores = [f"{label} {summary[key]:.4f}" for key, label in SCORES.items() if key in summary]
+    console.print(f"[bold]{name}[/bold]  {summary['rounds']} rounds  {'  '.join(scores)}")
+    traffic, seconds = size(summary["traffic_bytes"]), summary["wall_seconds"]
+    console.print(f"traffic {traffic}  time {seconds:.1f} s  model {summary['model_sha256'][:12]}")
+    console.print(f"[dim]more: covey show {name}[/dim]")
+
+
+SCORES = {"accuracy": "accuracy", "own_accuracy": "clients' own accuracy", "loss": "loss"}
