@@ -1,0 +1,26 @@
+"""Data sets, and how they are split over clients."""
+
+from covey.data import cifar, digits, idx, leaf, shakespeare, speech  # noqa: F401 - each registers its sets
+from covey.data.datasets import DATASETS, Dataset, find, get, load
+from covey.data.diversity import class_diversity
+from covey.data.fleets import load_fleet
+from covey.data.partition import PARTITIONS, Partition, parse_partition
+from covey.data.schemes import dirichlet, iid, natural, normal_sizes, shards
+
+__all__ = [
+    "DATASETS",
+    "PARTITIONS",
+    "Dataset",
+    "Partition",
+    "class_diversity",
+    "dirichlet",
+    "find",
+    "get",
+    "iid",
+    "load",
+    "load_fleet",
+    "natural",
+    "normal_sizes",
+    "parse_partition",
+    "shards",
+]

@@ -1,0 +1,172 @@
+"""Data sets by name: what they hold, where they lie, who reads them.
+
+A family of formats has its own file (`idx`, `cifar`, `leaf`, `shakespeare`, `speech`, `digits`); each registers its
+sets in `DATASETS`. Loading looks at the disk only; nothing is fetched without being asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.data.files import Remote, data_folder, fetch, places
+from covey.errors import BadData
+from covey.registry import Registry
+
+Labels = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Samples and their classes, a train pool and a test set.
+
+    `x` is float32 (images in [0, 1], sound in [-1, 1]) or int64 (characters). `owners[i]`, where the set knows it, is
+    who train sample i is from (writer, role, speaker, user) as an index into `owner_names`; `test_owners` likewise,
+    where owners have test samples of their own.
+
+    >>> Dataset("coins", np.zeros((3, 1)), [0, 1, 1], np.zeros((1, 1)), [0], classes=2).shape
+    (1,)
+    """
+
+    name: str
+    x: NDArray[Any]
+    y: Labels
+    test_x: NDArray[Any]
+    test_y: Labels
+    classes: int
+    owners: Labels | None = None
+    owner_names: tuple[str, ...] | None = None
+    test_owners: Labels | None = None
+
+    def __post_init__(self) -> None:
+        for part, along in (("y", "x"), ("test_y", "test_x"), ("owners", "x"), ("test_owners", "test_x")):
+            given = getattr(self, part)
+            if given is None:
+                continue
+            array = np.asarray(given, dtype=np.int64)
+            samples = len(getattr(self, along))
+            if array.shape != (samples,):
+                raise BadData(f"{self.name} has {samples} samples in {along} but shape {array.shape} in {part}")
+            object.__setattr__(self, part, array)
+        for part in ("y", "test_y"):
+            array = getattr(self, part)
+            if len(array) and not 0 <= array.min() <= array.max() < self.classes:
+                raise BadData(f"{self.name} has labels outside 0 to {self.classes - 1} in {part}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one sample."""
+        return tuple(self.x.shape[1:])
+
+
+def scaled(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Pixels from 0 … 255 to [0, 1]."""
+    out: NDArray[np.float32] = np.divide(pixels, np.float32(255), dtype=np.float32)
+    return out
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way a set lies on disk: patterns that must all match under one folder, and who reads that folder.
+
+    `shared` says that the names alone tell which set it is, so that the files may lie in `$COVEY_DATA` itself.
+    """
+
+    files: tuple[str, ...]
+    read: Callable[[Path], Dataset]
+    shared: bool = True
+
+    def missing(self, folder: Path) -> list[str]:
+        """The patterns that match nothing in this folder."""
+        return [pattern for pattern in self.files if next(folder.glob(pattern), None) is None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set's layouts in order of preference, where upstream has it, and how to get it where covey cannot.
+
+    `samples` counts train and test together; `needs` names sets that must be here as well.
+    """
+
+    layouts: tuple[Layout, ...]
+    samples: int
+    upstream: tuple[Remote, ...] = ()
+    by_hand: str = ""
+    needs: tuple[str, ...] = ()
+
+    @property
+    def built_in(self) -> bool:
+        """Whether it comes with covey's dependencies."""
+        return not any(layout.files for layout in self.layouts)
+
+
+DATASETS: Registry[Source] = Registry("data")
+
+
+def load(name: str, *, download: bool = False) -> Dataset:
+    """The data set of that name; `download` allows fetching what is not on this machine.
+
+    >>> digits = load("digits")
+    >>> digits.shape, digits.classes, len(digits.x) + len(digits.test_x)
+    ((1, 8, 8), 10, 1797)
+    """
+    if download:
+        get(name)
+    for needed in DATASETS[name].needs:
+        require(needed)
+    layout, folder = require(name)
+    return layout.read(folder)
+
+
+def get(name: str, *, progress: Any = False) -> Path:
+    """Fetch a data set from upstream unless it is here; the folder it is in."""
+    source = DATASETS[name]
+    for needed in source.needs:
+        get(needed, progress=progress)
+    if find(name) is None:
+        if not source.upstream:
+            raise BadData(f"{name} cannot be fetched by covey: {source.by_hand}")
+        for remote in source.upstream:
+            fetch(name, remote, progress=progress)
+    return require(name)[1]
+
+
+def find(name: str) -> tuple[Layout, Path] | None:
+    """Where a data set is on this machine, and in which layout."""
+    return next((pair for pair in _candidates(name) if not pair[0].missing(pair[1])), None)
+
+
+def require(name: str) -> tuple[Layout, Path]:
+    """As `find`, but what is missing is an error that says how to get it."""
+    found = find(name)
+    if found is None:
+        raise BadData(_not_here(name))
+    return found
+
+
+def _candidates(name: str) -> Iterator[tuple[Layout, Path]]:
+    layouts = DATASETS[name].layouts
+    return ((layout, folder) for folder, own in places(name) for layout in layouts if own or layout.shared)
+
+
+def _not_here(name: str) -> str:
+    source, folder = DATASETS[name], data_folder()
+    partial = next(
+        (
+            f"{place / gone[0]} is missing"
+            for layout, place in _candidates(name)
+            if len(gone := layout.missing(place)) < len(layout.files)
+        ),
+        f"{name} is not on this machine",
+    )
+    now = f"(now {folder})" if folder else "(not set)"
+    ways = [f"run `covey data get {name}`"] if source.upstream else []
+    ways.append(f"set COVEY_DATA {now} to a folder with {name}/{source.layouts[0].files[0]}")
+    if source.by_hand:
+        ways.append(source.by_hand)
+    return f"{partial}: {', or '.join(ways)}"

@@ -1,0 +1,113 @@
+"""How many classes a node and an edge hold: the six splits of FedAvg-IC.
+
+"Accurate and Fast Federated Learning via IID and Communication-Aware Grouping", Table 2 and Appendix C.1: in `dtq` a
+tenth of the classes can exist per node and a quarter per edge. The paper leaves open which classes and how many
+samples; as the authors' code does, classes that nobody holds yet are dealt first, and all samples are used. That code
+also redraws until the mean number of classes is met to 0.1, which need not end in a small fleet and is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.data.partition import PARTITIONS, Indices, Partition, Rng, above_0, deal, edge_of, given, truncated_normal
+from covey.errors import BadValue
+
+
+@PARTITIONS.register(
+    "class-diversity", summary="a share of the classes per node and per edge", paper="FedAvg-IC, Table 2"
+)
+@dataclass(frozen=True)
+class ClassDiversity(Partition):
+    """A node holds a share `node` of all classes, all nodes of an edge together a share `edge`.
+
+    How many exactly is N(share x classes, 1) truncated to what there is, at least 1. Classes nobody holds yet are dealt
+    first. A class is divided among its holders by N(mean, 1) draws.
+    """
+
+    node: float
+    edge: float
+    name: ClassVar[str] = "class-diversity"
+    example: ClassVar[str] = "class-diversity:0.1,0.25 (shares per node and per edge), or dtt, dtq, dth, dqq, dqh, dhh"
+
+    def __post_init__(self) -> None:
+        above_0("node", self.node)
+        above_0("edge", self.edge)
+        if not self.node <= self.edge <= 1:
+            raise BadValue("edge", self.edge, f"a share from that of a node, {self.node}, to 1")
+
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+        """Classes to edges, classes of an edge to its nodes, samples of a class to the nodes that hold it."""
+        n = given(clients)
+        classes, sizes = np.unique(y, return_counts=True)
+        many, share = len(classes), sizes / len(y)
+        holds = np.zeros((n, many), dtype=bool)
+        of_edge = _hands(rng.permutation(many), _how_many(self.edge * many, many, edges, rng), share, rng)
+        for e, hand in enumerate(of_edge):
+            nodes = np.flatnonzero(edge_of(n, edges) == e)
+            order = rng.permutation(hand)
+            order = order[np.argsort(holds[:, order].any(axis=0), kind="stable")]
+            of_node = _hands(order, _how_many(self.node * many, len(hand), len(nodes), rng), share, rng)
+            for i, held in zip(nodes, of_node, strict=True):
+                holds[i, held] = True
+        if lost := int((~holds.any(axis=0)).sum()):
+            raise BadValue(
+                "clients", n, f"enough for {self} on {edges} edges, but {lost} of {many} classes would be nobody's"
+            )
+        counts = np.zeros((n, many), np.int64)
+        for c in range(many):
+            holders = np.flatnonzero(holds[:, c])
+            counts[holders, c] = _shares(int(sizes[c]), len(holders), rng)
+        return deal(y, classes, counts, rng)
+
+    def __str__(self) -> str:
+        letters = {share: letter for letter, share in DIVERSITY.items()}
+        if self.node in letters and self.edge in letters:
+            return f"d{letters[self.node]}{letters[self.edge]}"
+        return super().__str__()
+
+
+# a tenth, a quarter or half of the classes
+DIVERSITY = {"t": 0.1, "q": 0.25, "h": 0.5}
+for _node, _edge in ("tt", "tq", "th", "qq", "qh", "hh"):
+    PARTITIONS.add(
+        f"d{_node}{_edge}",
+        partial(ClassDiversity, DIVERSITY[_node], DIVERSITY[_edge]),
+        summary=f"{DIVERSITY[_node]:.0%} of the classes per node, {DIVERSITY[_edge]:.0%} per edge",
+        paper="FedAvg-IC, Table 2",
+    )
+
+
+def _how_many(mean: float, most: int, size: int, rng: Rng) -> Indices:
+    """Numbers of classes: N(mean, 1) in 1 … most, rounded; exactly the bound where the mean is at it."""
+    if mean <= 1 or mean >= most:
+        return np.full(size, 1 if mean <= 1 else most)
+    return np.rint(truncated_normal(mean, 1, 0.5, most + 0.5, size, rng)).clip(1, most).astype(np.int64)
+
+
+def _hands(classes: Indices, how_many: Indices, share: NDArray[np.float64], rng: Rng) -> list[Indices]:
+    """Different classes for every hand: first each once, in the order given, then by their share of the samples."""
+    fresh, hands = classes, []
+    for k in how_many:
+        hand, fresh = fresh[:k], fresh[k:]
+        others = np.setdiff1d(classes, hand)
+        odds = share[others] / share[others].sum() if len(others) else None
+        hands.append(np.concatenate((hand, rng.choice(others, k - len(hand), replace=False, p=odds))))
+    return hands
+
+
+def _shares(total: int, parts: int, rng: Rng) -> Indices:
+    """Whole numbers that sum up to the total, each near N(total / parts, 1) and at least 1 where there is enough."""
+    mean, sure = total / parts, int(total >= parts)
+    draws = truncated_normal(mean, 1, min(1, mean), 2 * mean, parts, rng) - sure
+    ends: Indices = np.rint(np.cumsum(draws) / draws.sum() * (total - sure * parts)).astype(np.int64)
+    return sure + np.diff(ends, prepend=0)
+
+
+# how it is written in Python, as in `covey.data.class_diversity(0.1, 0.25)`
+class_diversity = ClassDiversity

@@ -1,0 +1,165 @@
+"""What a partition is: a rule that deals a pool of samples to clients, and clients to edges.
+
+By name, as in `dirichlet:0.1,min=20,max=200`, or in Python, as in `covey.data.dirichlet(0.1, min=20, max=200)`. The
+rules themselves are in `schemes.py` and `diversity.py`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from covey.errors import BadValue
+from covey.registry import Registry
+
+Indices = NDArray[np.int64]
+Rng = np.random.Generator
+
+
+class Partition(ABC):
+    """A frozen dataclass of settings that can `split` a pool.
+
+    `name` and `example` are what a person types. Calling a partition checks the numbers that go in, and that nobody
+    comes out empty.
+    """
+
+    name: ClassVar[str]
+    example: ClassVar[str]
+
+    @abstractmethod
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+        """Whose are which samples of the pool, whose classes are `y` and whose owners, where known, are `owners`."""
+
+    def __call__(
+        self,
+        y: Indices,
+        *,
+        clients: int | None,
+        edges: int = 1,
+        owners: Indices | None = None,
+        rng: Rng,
+    ) -> tuple[list[Indices], Indices]:
+        """The samples of every client, and the edge of every client."""
+        whole("edges", edges, 1)
+        if clients is not None:
+            whole("clients", clients, 1)
+            if clients > len(y):
+                raise BadValue("clients", clients, f"at most {len(y)}, one sample each")
+            if edges > clients:
+                raise BadValue("edges", edges, f"at most {clients}, one client each")
+        parts = self.split(y, clients, edges, owners, rng)
+        if empty := sum(not len(part) for part in parts):
+            raise BadValue(
+                "partition",
+                str(self),
+                f"one that leaves no client empty, but {empty} of {len(parts)} would get none of {len(y)} samples",
+            )
+        if edges > len(parts):
+            raise BadValue("edges", edges, f"at most {len(parts)}, one client each")
+        return parts, edge_of(len(parts), edges)
+
+    def __str__(self) -> str:
+        """What a person types to get this partition."""
+        given = [(f, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
+        words = [
+            str(value) if f.default is MISSING else f"{f.name}={value}" for f, value in given if value != f.default
+        ]
+        return ":".join(filter(None, (self.name, ",".join(words))))
+
+
+PARTITIONS: Registry[Callable[..., Partition]] = Registry("partition")
+
+
+def edge_of(clients: int, edges: int) -> Indices:
+    """Clients in contiguous parts, as equal as can be.
+
+    >>> edge_of(5, 2).tolist()
+    [0, 0, 0, 1, 1]
+    """
+    return np.arange(clients) * edges // clients
+
+
+def parse_partition(text: str | Partition) -> Partition:
+    """The partition a text names: `name`, or `name:value,setting=value`.
+
+    >>> parse_partition("dirichlet:0.1,max=200").alpha
+    0.1
+    >>> str(parse_partition("dirichlet:0.10,min=1"))
+    'dirichlet:0.1'
+    >>> parse_partition("dirichlet:a lot")
+    Traceback (most recent call last):
+    covey.errors.BadValue: alpha is 'a lot'; allowed is a number above 0
+    """
+    if isinstance(text, Partition):
+        return text
+    name, _, rest = text.partition(":")
+    make = PARTITIONS[name]
+    values: list[Any] = []
+    settings: dict[str, Any] = {}
+    for word in rest.split(",") if rest else []:
+        setting, equals, value = word.partition("=")
+        if equals:
+            settings[setting.strip()] = _value(value)
+        else:
+            values.append(_value(word))
+    try:
+        inspect.signature(make).bind(*values, **settings)
+    except TypeError as error:
+        example = getattr(make, "example", name)
+        raise BadValue("partition", text, f"written like {example} ({error})") from error
+    return make(*values, **settings)
+
+
+def _value(word: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word.strip()
+
+
+def whole(name: str, value: object, low: int) -> None:
+    """Refuse what is not a whole number from `low` up."""
+    if not isinstance(value, Integral) or int(value) < low:
+        raise BadValue(name, value, f"a whole number from {low} up")
+
+
+def above_0(name: str, value: object) -> None:
+    """Refuse what is not a number above 0."""
+    if not isinstance(value, Real) or not 0 < float(value) < math.inf:
+        raise BadValue(name, value, "a number above 0")
+
+
+def given(clients: int | None) -> int:
+    """How many clients; only natural partitions can do without being told."""
+    if clients is None:
+        raise BadValue("clients", clients, "a whole number from 1 up (all there are is for natural partitions)")
+    return clients
+
+
+def truncated_normal(mean: float, sd: float, low: float, high: float, size: int, rng: Rng) -> NDArray[np.float64]:
+    """Draws from N(mean, sd^2) given that they lie in [low, high], which holds the mean."""
+    if low == high:
+        return np.full(size, float(mean))
+    quantiles = rng.uniform(ndtr((low - mean) / sd), ndtr((high - mean) / sd), size)
+    return np.clip(mean + sd * ndtri(quantiles), low, high)
+
+
+def deal(y: Indices, classes: Indices, counts: Indices, rng: Rng) -> list[Indices]:
+    """Disjoint samples: `counts[i, c]` of `classes[c]` for client i."""
+    parts: list[list[Indices]] = [[] for _ in counts]
+    for c, label in enumerate(classes):
+        pool = rng.permutation(np.flatnonzero(y == label))
+        for part, piece in zip(parts, np.split(pool, np.cumsum(counts[:, c]))[:-1], strict=True):
+            part.append(piece)
+    return [np.concatenate(part) for part in parts]

@@ -1,0 +1,178 @@
+"""Who gets which samples: the same mix for all, mixes by Dirichlet, shards, or as the data came about.
+
+`iid`, `normal`: equal labels everywhere, equal sizes or sizes by a normal distribution.
+`dirichlet`: Group-FEL ("Group Formation and Sampling in Group-based Hierarchical Federated Learning", section 6.2)
+draws a client's label mix from Dir(alpha); a class that runs out is left out of the mix, as in Hsu et al. 2019,
+"Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification", section 3.
+`shards`: McMahan et al. 2017, "Communication-Efficient Learning of Deep Networks from Decentralized Data", section 3.
+`natural`: Caldas et al. 2018, "LEAF: A Benchmark for Federated Settings".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.data.partition import PARTITIONS, Indices, Partition, Rng, above_0, deal, given, truncated_normal, whole
+from covey.errors import BadValue
+
+
+@PARTITIONS.register("iid", summary="everybody the same mix and size")
+@dataclass(frozen=True)
+class Iid(Partition):
+    """Shuffle and cut into equal parts."""
+
+    name: ClassVar[str] = "iid"
+    example: ClassVar[str] = "iid"
+
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+        """|D_i| = |D| / n."""
+        return np.array_split(rng.permutation(len(y)), given(clients))
+
+
+@PARTITIONS.register("normal", summary="the same mix, sizes by a normal distribution", paper="FedAvg-IC, Appendix C")
+@dataclass(frozen=True)
+class NormalSizes(Partition):
+    """Sizes drawn from N(mean, sd^2), labels at random.
+
+    Sizes are truncated to 1 … 2 mean - 1, so that nobody is empty and the mean stays the mean.
+    """
+
+    mean: float
+    sd: float
+    name: ClassVar[str] = "normal"
+    example: ClassVar[str] = "normal:60,20 (mean and standard deviation of the sizes)"
+
+    def __post_init__(self) -> None:
+        above_0("mean", self.mean)
+        above_0("sd", self.sd)
+        if self.mean < 1:
+            raise BadValue("mean", self.mean, "a number from 1 up")
+
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+        """|D_i| ~ N(mean, sd^2)."""
+        sizes = _sizes(self.mean, self.sd, 1, 2 * self.mean - 1, given(clients), len(y), str(self), rng)
+        return np.split(rng.permutation(len(y)), np.cumsum(sizes))[:-1]
+
+
+@PARTITIONS.register("dirichlet", summary="each client's label mix from Dir(alpha)", paper="Group-FEL, section 6.2")
+@dataclass(frozen=True)
+class Dirichlet(Partition):
+    """A label mix of its own for every client; small alpha, few labels.
+
+    Without `max` everybody gets |D| / n samples; with it, sizes are drawn from a normal distribution over `min` … `max`
+    (mean in the middle, three standard deviations to either end).
+    """
+
+    alpha: float
+    min: int = field(default=1, kw_only=True)
+    max: int | None = field(default=None, kw_only=True)
+    name: ClassVar[str] = "dirichlet"
+    example: ClassVar[str] = "dirichlet:0.1 or dirichlet:0.1,min=20,max=200"
+
+    def __post_init__(self) -> None:
+        above_0("alpha", self.alpha)
+        whole("min", self.min, 1)
+        if self.max is not None:
+            whole("max", self.max, self.min)
+
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+        """p_i ~ Dir(alpha), then |D_i| draws from p_i without replacement, clients in random order."""
+        n = given(clients)
+        classes, left = np.unique(y, return_counts=True)
+        sizes = self._sizes(n, len(y), rng)
+        mixes = rng.dirichlet(np.full(len(classes), self.alpha), n)
+        counts = np.zeros((n, len(classes)), np.int64)
+        for i in rng.permutation(n):
+            counts[i] = _draw(mixes[i], sizes[i], left, rng)
+            left -= counts[i]
+        return deal(y, classes, counts, rng)
+
+    def _sizes(self, clients: int, samples: int, rng: Rng) -> Indices:
+        if self.max is not None:
+            mean, sd = (self.min + self.max) / 2, (self.max - self.min) / 6
+            return _sizes(mean, sd, self.min, self.max, clients, samples, str(self), rng)
+        if samples // clients < self.min:
+            raise BadValue("min", self.min, f"at most {samples // clients} for {clients} clients of {samples} samples")
+        return np.full(clients, samples // clients)
+
+
+@PARTITIONS.register("shards", summary="sorted by label, a few shards each", paper="McMahan et al. 2017, section 3")
+@dataclass(frozen=True)
+class Shards(Partition):
+    """Pathological: hardly more labels a client than shards."""
+
+    per_client: int = 2
+    name: ClassVar[str] = "shards"
+    example: ClassVar[str] = "shards:2"
+
+    def __post_init__(self) -> None:
+        whole("shards", self.per_client, 1)
+
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+        """Sort the pool by label, cut it into n x per_client shards, deal these at random."""
+        n = given(clients)
+        shards = np.array_split(np.argsort(y, kind="stable"), n * self.per_client)
+        hands = rng.permutation(len(shards)).reshape(n, self.per_client)
+        return [np.concatenate([shards[s] for s in hand]) for hand in hands]
+
+
+@PARTITIONS.register("natural", summary="one client a writer, role, speaker or user", paper="LEAF (Caldas et al. 2018)")
+@dataclass(frozen=True)
+class Natural(Partition):
+    """As the data came about; fewer clients than owners are picked at random, or are the `first`."""
+
+    pick: str = "random"
+    name: ClassVar[str] = "natural"
+    example: ClassVar[str] = "natural or natural:first"
+
+    def __post_init__(self) -> None:
+        if self.pick not in ("random", "first"):
+            raise BadValue("pick", self.pick, "random or first")
+
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+        """D_i = what owner i has."""
+        if owners is None:
+            raise BadValue(
+                "partition", str(self), "for data stored by owner only, such as mnist-writers or shakespeare"
+            )
+        known = np.unique(owners)
+        if clients is not None and clients > len(known):
+            raise BadValue("clients", clients, f"at most {len(known)}, the owners in this data")
+        if clients is not None:
+            known = known[:clients] if self.pick == "first" else np.sort(rng.choice(known, clients, replace=False))
+        order = np.argsort(owners, kind="stable")
+        starts, ends = (np.searchsorted(owners[order], known, side=side) for side in ("left", "right"))
+        return [order[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _sizes(
+    mean: float, sd: float, low: float, high: float, clients: int, samples: int, partition: str, rng: Rng
+) -> Indices:
+    sizes = np.rint(truncated_normal(mean, sd, low, high, clients, rng)).astype(np.int64)
+    if sizes.sum() > samples:
+        raise BadValue(
+            "partition",
+            partition,
+            f"one that {samples} samples suffice for; {clients} clients would take {sizes.sum()}",
+        )
+    return sizes
+
+
+def _draw(mix: NDArray[np.float64], size: int, left: Indices, rng: Rng) -> Indices:
+    """How many of each class: `size` draws from the mix, never more than are left."""
+    counts = np.zeros_like(left)
+    while (missing := size - counts.sum()) > 0:
+        open_mix = np.where(counts < left, mix, 0.0)
+        if not open_mix.sum() > 0:  # all the client asks for is gone: take from what is there
+            open_mix = (left - counts).astype(np.float64)
+        drawn = rng.multinomial(missing, open_mix / open_mix.sum())
+        counts = np.minimum(counts + drawn, left)
+    return counts
+
+
+# how they are written in Python, as in `covey.data.dirichlet(0.1)`
+iid, normal_sizes, dirichlet, shards, natural = Iid, NormalSizes, Dirichlet, Shards, Natural
