@@ -1,6 +1,9 @@
-"""Who trains with whom: groupings by name, and what they are worth."""
+"""Who trains with whom: groupings by name, and what they are worth.
 
-from covey.grouping.astraea import astraea
+`group("cov", labels, min_size=5, rng=rng)` calls a grouping by name, `covey.grouping.cov.cov(…)` the same directly.
+"""
+
+from covey.grouping import astraea, cdg, cov, icg, kldg, qcid, simple  # noqa: F401 (each registers its groupings)
 from covey.grouping.base import (
     GROUPINGS,
     INPUTS,
@@ -12,14 +15,8 @@ from covey.grouping.base import (
     missing,
     options,
 )
-from covey.grouping.cdg import cdg
-from covey.grouping.cov import cov
-from covey.grouping.icg import icg
-from covey.grouping.kldg import kldg
 from covey.grouping.local_search import swap_search
 from covey.grouping.measures import Measures, measure
-from covey.grouping.qcid import qcid
-from covey.grouping.simple import edge, random
 
 __all__ = [
     "GROUPINGS",
@@ -27,19 +24,11 @@ __all__ = [
     "Grouping",
     "Labels",
     "Measures",
-    "astraea",
-    "cdg",
     "check_labels",
-    "cov",
-    "edge",
     "group",
     "how_many",
-    "icg",
-    "kldg",
     "measure",
     "missing",
     "options",
-    "qcid",
-    "random",
     "swap_search",
 ]

@@ -7,7 +7,7 @@ needed.
 
 Functions called directly draw clients by their index. `group` first puts the clients in an order that depends
 on what they hold and not on how they are listed, so the same fleet in another order gets the same groups,
-renamed (up to an exchange of clients that are alike in everything given).
+renamed (up to an exchange of clients that are alike in everything the grouping looks at).
 """
 
 from __future__ import annotations
@@ -140,6 +140,7 @@ def group(
     """
     method = GROUPINGS[name]
     labels = check_labels(labels)
+    how_many(len(labels), groups, min_size)
     given = _check_inputs(len(labels), {k: v for k, v in extras.items() if v is not None})
     for need in missing(name, given):
         raise BadValue(need, None, f"{INPUTS.get(need, 'a value')}, which grouping {name!r} needs")
@@ -199,10 +200,9 @@ def how_many(n: int, groups: int | None, min_size: int | None, *, default_size: 
     Traceback (most recent call last):
     covey.errors.BadValue: groups is 4; allowed is a whole number from 1 to 3, the number of clients
     """
-    if groups is not None and not 1 <= groups <= n:
-        raise BadValue("groups", groups, f"a whole number from 1 to {n}, the number of clients")
-    if min_size is not None and not 1 <= min_size <= n:
-        raise BadValue("min_size", min_size, f"a whole number from 1 to {n}, the number of clients")
+    for field, value in (("groups", groups), ("min_size", min_size)):
+        if value is not None and not (isinstance(value, int | np.integer) and 1 <= value <= n):
+            raise BadValue(field, value, f"a whole number from 1 to {n}, the number of clients")
     if groups is None:
         return max(1, n // (min_size or default_size))
     if min_size is not None and groups * min_size > n:
@@ -222,13 +222,15 @@ def even_sizes(n: int, groups: int) -> list[int]:
 def _check_inputs(n: int, given: dict[str, Any]) -> dict[str, Any]:
     shapes = {"edges": "n", "sizes": "n", "distances": "n x n", "updates": "n x d"}
     for name in given.keys() & INPUTS.keys():
-        table = np.asarray(given[name], dtype=np.int64 if shapes[name] == "n" else np.float64)
+        table = np.asarray(given[name])
+        if table.dtype.kind not in ("iub" if name == "edges" else "iubf"):
+            raise BadValue(name, str(table.dtype), "whole numbers" if name == "edges" else "numbers")
         square = table.shape[-1:] == (n,) or name == "updates"
         if table.ndim != len(shapes[name].split(" x ")) or len(table) != n or not square:
             raise BadValue(name, table.shape, f"shape {shapes[name]} for n = {n} clients")
         if not np.isfinite(table).all():
             raise BadValue(name, "not finite", "finite numbers")
-        given[name] = table
+        given[name] = table.astype(np.int64 if name == "edges" else np.float64)
     return given
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels
 from covey.grouping.per_edge import per_edge
@@ -32,6 +31,7 @@ def cdg(
     >>> cdg(labels, groups=2, rng=np.random.default_rng(0)).sums(labels).tolist()
     [[9, 9], [9, 9]]
     """
+    from sklearn.cluster import KMeans  # takes a second to import, which other groupings need not wait for
 
     def form(labels: Labels, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
         n = len(labels)

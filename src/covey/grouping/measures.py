@@ -3,8 +3,8 @@
 CoV: Liu et al., Group-FEL, Eq. 31 (standard deviation over mean; the printed form is divided by sqrt(m)).
 EMD: Lee et al., TornadoAggregate (sum of absolute differences of label shares). QCID: Zhang et al., Fed-CBS.
 CPD: Zeng et al., FedGSP, Eq. 14 (the entries of two label share vectors as samples, RBF kernel; one bandwidth, the
-median distance over all groups, so that pairs are comparable). delta and Delta: Lee et al., FedAvg-IC, Eq. 7, 8.
-Secure aggregation: Group-FEL, Eq. 5, seconds on a Raspberry Pi 4 as the authors fitted them.
+median distance over all groups, so that pairs are comparable). delta and Delta: FedAvg-IC, Eq. 7, 8, by
+`covey.theory`; so are Group-FEL's prices of secure aggregation (Eq. 5).
 
 A group without a single sample has the label shares of nobody: it counts as one label alone, the worst there is.
 """
@@ -12,21 +12,17 @@ A group without a single sample has the label shares of nobody: it counts as one
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import BadValue
 from covey.grouping.base import Grouping, check_labels
+from covey.theory.divergence import divergences
+from covey.theory.prices import CIFAR_SECURE, Prices
 
 Floats = NDArray[np.float64]
-
-SECURE_SECONDS = {
-    "cifar": (0.01629675, -0.02373668, 0.55442565),
-    "speech": (0.00564634, 0.04887151, 0.03296802),
-}
-"""What one secure aggregation in a group of g costs a client: coefficients of g^2, g and 1."""
 
 CPD_GROUPS = 64
 """CPD compares all pairs of at most so many groups, evenly spread over all."""
@@ -114,25 +110,6 @@ def cpd_of(sums: ArrayLike) -> float:
     return float(max(cpd[np.triu_indices(k, 1)].mean(), 0.0))
 
 
-def divergences(grouping: Grouping, updates: ArrayLike, sizes: ArrayLike | None = None) -> tuple[float, float]:
-    """The divergences delta (client from group) and Delta (group from all) of gradients, weighted by samples.
-
-    >>> divergences(Grouping(((0, 1), (2,))), [[1.0], [3.0], [6.0]], [1, 1, 2])
-    (0.5, 2.0)
-    """
-    gradients = np.asarray(updates, dtype=np.float64)
-    weights = np.ones(len(gradients)) if sizes is None else np.asarray(sizes, dtype=np.float64)
-    total = max(float(weights.sum()), 1e-300)
-    everyone = weights @ gradients / total
-    delta = big_delta = 0.0
-    for members in map(list, grouping):
-        w, g = weights[members], gradients[members]
-        mean = w @ g / w.sum() if w.sum() > 0 else g.mean(axis=0)
-        delta += float(w @ np.linalg.norm(g - mean, axis=1)) / total
-        big_delta += float(w.sum() * np.linalg.norm(mean - everyone)) / total
-    return delta, big_delta
-
-
 def hops_of(grouping: Grouping, distances: ArrayLike) -> float:
     """Distances from all members to their group's head, or to its member nearest to all where it has none."""
     table = np.asarray(distances, dtype=np.float64)
@@ -144,16 +121,13 @@ def hops_of(grouping: Grouping, distances: ArrayLike) -> float:
     return total
 
 
-def secure_seconds(sizes: ArrayLike, task: Literal["cifar", "speech"] = "cifar") -> float:
-    """Seconds that all clients together spend on one secure aggregation in each group: sum of g (a g^2 + b g + c).
+def secure_seconds_of(sizes: ArrayLike, prices: Prices = CIFAR_SECURE) -> float:
+    """Seconds that all clients together spend on one group operation in each group: g times the price of g.
 
-    >>> round(secure_seconds([2]), 4) == round(2 * (4 * 0.01629675 - 2 * 0.02373668 + 0.55442565), 4)
-    True
+    >>> secure_seconds_of([2, 3], Prices(group=(1, 0, 0), train=(0, 0)))  # 2 x 4 + 3 x 9
+    35.0
     """
-    if task not in SECURE_SECONDS:
-        raise BadValue("task", task, " or ".join(map(repr, SECURE_SECONDS)))
-    g = np.asarray(sizes, dtype=np.float64)
-    return float((g * np.polyval(SECURE_SECONDS[task], g)).sum())
+    return float(sum(g * prices.group_seconds(g) for g in np.asarray(sizes).tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +145,7 @@ class Measures:
     left_out: int
     hops: float | None = None
     delta: float | None = None
-    big_delta: float | None = None
+    Delta: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Summary: means over groups of CoV and QCID, means weighted by samples of EMD and KL."""
@@ -191,7 +165,7 @@ class Measures:
             "secure_seconds": self.secure_seconds,
             "left_out": self.left_out,
         }
-        given = {"hops": self.hops, "delta": self.delta, "Delta": self.big_delta}
+        given = {"hops": self.hops, "delta": self.delta, "Delta": self.Delta}
         return summary | {name: value for name, value in given.items() if value is not None}
 
 
@@ -201,7 +175,7 @@ def measure(
     *,
     distances: ArrayLike | None = None,
     updates: ArrayLike | None = None,
-    task: Literal["cifar", "speech"] = "cifar",
+    prices: Prices = CIFAR_SECURE,
 ) -> Measures:
     """Everything that can be measured of a grouping with what is given.
 
@@ -212,7 +186,10 @@ def measure(
     if not len(grouping):
         raise BadValue("grouping", "no groups", "at least one group")
     sums, everyone = grouping.sums(table), table.sum(axis=0)
-    delta, big_delta = (None, None) if updates is None else divergences(grouping, updates, table.sum(axis=1))
+    found = None
+    if updates is not None:
+        weights = np.maximum(table.sum(axis=1), 1e-9)  # a client without samples has a gradient, but no weight
+        found = divergences(updates, weights, grouping.groups)
     return Measures(
         sizes=grouping.sizes,
         samples=sums.sum(axis=1),
@@ -221,9 +198,9 @@ def measure(
         kl=kl_of(sums, everyone),
         qcid=qcid_of(sums),
         cpd=cpd_of(sums),
-        secure_seconds=secure_seconds(grouping.sizes, task),
+        secure_seconds=secure_seconds_of(grouping.sizes, prices),
         left_out=len(grouping.left_out),
         hops=None if distances is None else hops_of(grouping, distances),
-        delta=delta,
-        big_delta=big_delta,
+        delta=found.delta if found else None,
+        Delta=found.Delta if found else None,
     )

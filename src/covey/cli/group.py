@@ -1,0 +1,217 @@
+"""`covey group`: groups for a fleet in a CSV file, by one method or by all of them side by side."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from covey.errors import BadData, BadValue, CoveyError
+from covey.grouping import GROUPINGS, Grouping, measure, options
+from covey.grouping import group as form_groups
+from covey.grouping.table import ClientTable, edge_distances, read_clients, read_csv, read_distances, write_groups
+from covey.seeds import generator
+
+SHOWN_GROUPS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One method's groups, and the figures that `--json` prints."""
+
+    method: str
+    grouping: Grouping
+    figures: dict[str, Any]
+
+
+def group(
+    file: Annotated[Path, typer.Argument(help="CSV: `client`, one column a label, optionally `edge`.")],
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(GROUPINGS.names)}; or `all` to compare.")] = "cov",
+    min_size: Annotated[int | None, typer.Option(help="Clients that every group has at least.")] = None,
+    groups: Annotated[str | None, typer.Option(help="How many groups, or `auto`.")] = None,
+    network: Annotated[
+        str | None, typer.Option(help="Distances: a CSV table, a network file or name (fat-tree:8), or `edges`.")
+    ] = None,
+    updates: Annotated[
+        Path | None, typer.Option(help="Model updates: a .npy array, one row a client, in the order of the file.")
+    ] = None,
+    search: Annotated[int | None, typer.Option(help="Passes of local search after grouping (method `cov`).")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Group on counts with Laplace noise of that privacy.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same groups.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write `client,group` to this CSV file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the labels of every group into this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
+) -> None:
+    """Group the clients of a fleet; what is printed is measured on the counts in the file."""
+    fleet = read_clients(file)
+    job = _Job(fleet, min_size, groups, _distances(network, fleet), _updates(updates), search, epsilon, seed)
+    if method == "all":
+        if out or plot:
+            raise BadValue("method", "all", "one method where --out or --plot is given")
+        results, failures = _compare(job)
+        if as_json:
+            failed = [{"method": name, "error": why} for name, why in failures.items()]
+            typer.echo(json.dumps([result.figures for result in results] + failed))
+        else:
+            _print_comparison(results, failures)
+        return
+    GROUPINGS.entry(method)
+    with Console(stderr=True).status(f"grouping {len(fleet.names):,} clients by {method}"):
+        result = job.run(method)
+    if out:
+        write_groups(out, fleet.names, result.grouping)
+    if plot:
+        from covey.grouping.plot import plot_grouping
+
+        plot_grouping(result.grouping, fleet.labels, title=method, label_names=fleet.label_names).savefig(plot, dpi=150)
+    if as_json:
+        typer.echo(json.dumps(result.figures))
+    else:
+        _print_one(result, fleet, [path for path in (out, plot) if path], epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What every method is run on."""
+
+    fleet: ClientTable
+    min_size: int | None
+    groups: str | None
+    distances: NDArray[np.float64] | None
+    updates: NDArray[np.float64] | None
+    search: int | None
+    epsilon: float | None
+    seed: int
+
+    def run(self, method: str, *, lenient: bool = False) -> Result:
+        """Group by that method and measure; `lenient` drops a search that the method does not have."""
+        rng = generator(self.seed, "group")
+        labels = self.fleet.labels
+        if self.epsilon is not None:
+            from covey.grouping.privacy import noised
+
+            labels = noised(labels, epsilon=self.epsilon, rng=rng)
+        inputs = {"edges": self.fleet.edges, "distances": self.distances, "updates": self.updates}
+        extras: dict[str, Any] = {name: table for name, table in inputs.items() if table is not None}
+        if self.search is not None and not (lenient and "search" not in options(method)):
+            extras["search"] = self.search
+        _warm_up(method)
+        began = time.perf_counter()
+        count = self._count(method, labels, rng)
+        grouping = form_groups(method, labels, groups=count, min_size=self.min_size, rng=rng, **extras)
+        seconds = time.perf_counter() - began
+        measured = measure(grouping, self.fleet.labels, distances=self.distances, updates=self.updates)
+        return Result(method, grouping, {"method": method, **measured.to_dict(), "seconds": seconds})
+
+    def _count(self, method: str, labels: NDArray[np.int64], rng: np.random.Generator) -> int | None:
+        if self.groups is None:
+            return None
+        if self.groups == "auto":
+            from covey.grouping.auto import choose_groups
+
+            return choose_groups(labels, method=method, rng=rng, distances=self.distances, updates=self.updates).groups
+        if not self.groups.isdecimal():
+            raise BadValue("groups", self.groups, "a whole number from 1 up, or 'auto'")
+        return int(self.groups)
+
+
+def _warm_up(method: str) -> None:
+    """Group four made-up clients, so that the clock does not see what is imported at first use."""
+    with suppress(CoveyError):
+        made_up: dict[str, Any] = {"edges": [0, 0, 1, 1], "distances": 1 - np.eye(4), "updates": np.eye(4)}
+        form_groups(method, 9 * np.eye(4, dtype=int), groups=2, rng=generator(0, "warm up"), **made_up)
+
+
+def _compare(job: _Job) -> tuple[list[Result], dict[str, str]]:
+    """Every method on the same fleet, the most even groups first; and why those that cannot run cannot."""
+    results: list[Result] = []
+    failures: dict[str, str] = {}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("grouping", total=len(GROUPINGS))
+        for name in GROUPINGS.names:
+            progress.update(task, description=name)
+            try:
+                results.append(job.run(name, lenient=True))
+            except CoveyError as error:
+                failures[name] = str(error)
+            progress.advance(task)
+    return sorted(results, key=lambda result: float(result.figures["cov"])), failures
+
+
+def _distances(network: str | None, fleet: ClientTable) -> NDArray[np.float64] | None:
+    """The table of distances that a file holds; hops through a network; 2 or 4 hops by shared edge or not."""
+    if network is None:
+        return None
+    if network == "edges":
+        if fleet.edges is None:
+            raise BadValue("network", "edges", "a file or a topology, since the fleet has no column 'edge'")
+        return edge_distances(fleet.edges)
+    is_file = network.endswith((".csv", ".graphml"))
+    if network.endswith(".csv") and "source" not in read_csv(network)[0]:
+        return read_distances(network, fleet.names)
+    from covey.network import Link, hop_matrix, network_from, place, read
+
+    if not is_file:
+        edge_of = [0] * len(fleet.names) if fleet.edges is None else fleet.edges.tolist()
+        return place(network_from(network, edge_of), edge_of).hops().astype(np.float64)
+    found = read(Path(network), link=Link())
+    for name in fleet.names:
+        if name not in found.number:
+            raise BadData(f"{network}: client {name!r} is not a node of the network")
+    return hop_matrix(found, fleet.names).astype(np.float64)
+
+
+def _updates(path: Path | None) -> NDArray[np.float64] | None:
+    if path is None:
+        return None
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+    except (OSError, ValueError) as error:
+        raise BadData(f"{path}: not a .npy array of numbers ({error})") from None
+
+
+def _print_one(result: Result, fleet: ClientTable, wrote: list[Path], epsilon: float | None) -> None:
+    console = Console()
+    console.print(_table([result]))
+    if epsilon is not None:
+        console.print(f"grouped on counts with Laplace noise, epsilon {epsilon:g}; measured on the true counts")
+    for path in wrote:
+        console.print(f"wrote {path}", highlight=False)
+    for k, members in enumerate(result.grouping.groups[:SHOWN_GROUPS]):
+        console.print(f"[bold]{k}[/]  {', '.join(fleet.names[i] for i in members)}", highlight=False)
+    if len(result.grouping) > SHOWN_GROUPS:
+        console.print(f"and {len(result.grouping) - SHOWN_GROUPS} more groups; --out FILE.csv writes them all")
+
+
+def _print_comparison(results: list[Result], failures: dict[str, str]) -> None:
+    console = Console()
+    console.print(_table(results))
+    for name, why in failures.items():
+        console.print(f"[bold]{name}[/] cannot run: {why}", highlight=False)
+
+
+def _table(results: list[Result]) -> Table:
+    hops = any("hops" in r.figures for r in results)
+    table = Table(box=None, header_style="bold")
+    table.add_column("method", no_wrap=True)
+    names = ["groups", "sizes", "CoV", "EMD", "KL", "CPD", *(["hops"] if hops else []), "left out", "seconds"]
+    for name in names:
+        table.add_column(name, justify="right")
+    for result in results:
+        f = result.figures
+        sizes = f"{f['sizes']['min']}-{f['sizes']['max']}"
+        cells = [str(f["groups"]), sizes, *(f"{f[name]:.3f}" for name in ("cov", "emd", "kl")), f"{f['cpd']:.4f}"]
+        cells += [f"{f['hops']:,.0f}"] if hops else []
+        table.add_row(f"[bold]{result.method}[/]", *cells, str(f["left_out"]), f"{f['seconds']:.3f}")
+    return table

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+from covey.errors import BadValue
+from covey.grouping import measure
+from covey.grouping.cov import cov
+from covey.grouping.measures import cov_of
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 5.0])
+@pytest.mark.parametrize("max_cov", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_groups_equal_those_of_the_pseudo_code_for_the_same_first_picks(literal, fleet, alpha, max_cov, seed):
+    labels = fleet(83, 10, alpha, seed)
+    picks = rng(seed).permutation(83).tolist()
+    expected = literal.cov_grouping(labels.tolist(), min_size=5, max_cov=max_cov, picks=picks)
+    assert [list(g) for g in cov(labels, min_size=5, max_cov=max_cov, rng=rng(seed))] == expected
+
+
+def test_the_toy_example_of_the_paper_finds_the_even_pairs():
+    # four clients, two labels: pairing the mirror images gives CoV 0 in both groups (Group-FEL, Fig. 4c)
+    labels = np.array([[9, 1], [8, 2], [1, 9], [2, 8]])
+    grouping = cov(labels, min_size=2, rng=rng())
+    assert {frozenset(g) for g in grouping} == {frozenset({0, 2}), frozenset({1, 3})}
+
+
+def test_a_low_max_cov_makes_larger_and_more_even_groups(fleet):
+    # Table 1: at alpha 0.1, MaxCoV 0.1 gives larger groups (10.96 on average) with lower CoV (.28) than 1.0 (5.03, .54)
+    labels = fleet(300, 10, 0.1)
+    strict, loose = (measure(cov(labels, min_size=5, max_cov=c, rng=rng()), labels) for c in (0.1, 1.0))
+    assert strict.sizes.mean() > 1.5 * loose.sizes.mean()
+    assert strict.cov.mean() < 0.7 * loose.cov.mean()
+
+
+def test_a_short_last_group_joins_the_group_it_helps_most():
+    # groups of 2 out of 5: someone is left over and joins; with "drop" it is left out
+    labels = np.array([[4, 0], [0, 4], [4, 0], [0, 4], [1, 1]])
+    merged, dropped = (cov(labels, min_size=2, rest=rest, rng=rng()) for rest in ("merge", "drop"))
+    assert sorted(merged.sizes.tolist()) == [2, 3]
+    assert dropped.sizes.tolist() == [2, 2]
+    assert len(dropped.left_out) == 1
+
+
+def test_groups_fixes_how_many_and_evens_the_sizes(fleet):
+    grouping = cov(fleet(50), groups=7, max_cov=0.01, rng=rng())
+    assert grouping.sizes.tolist() == [8, 7, 7, 7, 7, 7, 7]
+
+
+def test_it_beats_random_groups(fleet):
+    from covey.grouping.simple import random
+
+    labels = fleet(200)
+    ours, theirs = (cov_of(f(labels, min_size=5, rng=rng()).sums(labels)).mean() for f in (cov, random))
+    assert ours < 0.5 * theirs
+
+
+def test_sampled_candidates_still_group_everybody(fleet):
+    labels = fleet(300)
+    few, many = (cov(labels, min_size=5, candidates=c, rng=rng()) for c in (10, None))
+    assert sum(few.sizes) == 300
+    assert cov_of(many.sums(labels)).mean() < cov_of(few.sums(labels)).mean()
+
+
+def test_one_candidate_a_step_is_enough_to_finish(fleet):
+    assert sum(cov(fleet(40), min_size=3, candidates=1, rng=rng()).sizes) == 40
+
+
+def test_search_lowers_the_sum_at_the_same_sizes(fleet):
+    labels = fleet(120)
+    plain, searched = (cov(labels, min_size=5, search=s, rng=rng()) for s in (0, 3))
+    assert sorted(plain.sizes.tolist()) == sorted(searched.sizes.tolist())
+    assert cov_of(searched.sums(labels)).sum() < 0.9 * cov_of(plain.sums(labels)).sum()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_cov": -0.1}, {"max_cov": float("nan")}, {"rest": "keep"}, {"candidates": 0}, {"search": -1}]
+)
+def test_bad_options(wrong, fleet):
+    with pytest.raises(BadValue):
+        cov(fleet(10), rng=rng(), **wrong)
