@@ -21,6 +21,7 @@ from covey.loop import Callback, Limits, Loop
 from covey.merge import MERGES, make_server
 from covey.models import build_model, check_fit
 from covey.store import Store
+from covey.theory import PRICES
 
 
 class Experiment(BaseModel):
@@ -33,7 +34,9 @@ class Experiment(BaseModel):
     data: str = Field("digits", description="data set; see: covey data")
     clients: int = Field(50, ge=0, description="number of clients; 0 takes all the data set has (natural partition)")
     partition: str = Field("dirichlet:0.3", description="how data is split over clients; see: covey list partitions")
-    edges: int = Field(5, ge=1, description="number of edge servers the clients are attached to")
+    edges: int | None = Field(
+        None, ge=1, description="edge servers the clients are attached to; 5 if there are so many"
+    )
     samples: int | None = Field(None, ge=1, description="at most so many samples a client")
     windows: int | None = Field(None, ge=1, description="parts of the day in which clients are awake, one each")
     test_fraction: float = Field(0.2, ge=0, lt=1, description="share of a client's samples kept for its own test")
@@ -54,6 +57,8 @@ class Experiment(BaseModel):
     dropout: float = Field(0.0, ge=0, lt=1, description="chance that a training fails")
     quorum: float = Field(0.0, ge=0, le=1, description="share of a round's trainings below which it is tried again")
     target_accuracy: float | None = Field(None, gt=0, le=1, description="stop when the global accuracy reaches this")
+    prices: str | None = Field(None, description="prices of the metric `cost`, such as cifar-secure (Group-FEL, Eq. 5)")
+    budget: float | None = Field(None, gt=0, description="stop when the cost reaches this; prices cifar-secure if none")
     evaluate_every: int = Field(1, ge=1, description="rounds between evaluations")
     checkpoint_every: int = Field(1, ge=1, description="rounds between checkpoints")
     mode: Literal["auto", "one-by-one", "stacked", "compiled"] = Field("auto", description="how clients are trained")
@@ -104,7 +109,7 @@ class Experiment(BaseModel):
             self.data,
             clients=self.clients,
             partition=self.partition,
-            edges=self.edges,
+            edges=self.edges or min(5, self.clients or 5),
             samples=self.samples,
             windows=self.windows,
             test_fraction=self.test_fraction,
@@ -122,7 +127,7 @@ class Experiment(BaseModel):
     ) -> Loop:
         """The run loop; parts that are not given are made from the settings."""
         algorithm = algorithm or self.make_algorithm()
-        fleet = fleet or self.make_fleet()
+        fleet = algorithm.prepare(fleet or self.make_fleet(), seeds.generator(self.seed, 0, "prepare"))
         data = fleet.data
         if data is None:
             raise BadValue("fleet", "one without data", "one with data, as Fleet.load makes it")
@@ -131,7 +136,8 @@ class Experiment(BaseModel):
             module = build_model(self.model, data.shape, data.classes, self.seed, dtype=dtype)
         else:
             check_fit(module, type(module).__name__, data.shape, data.classes, dtype=dtype)
-        parts = {"local": "sgd", "merge": "mean", "server": "replace"} | algorithm.parts()
+        parts = {"local": "sgd", "merge": "mean", "server": "replace"}
+        parts |= {"prices": "cifar-secure" if self.budget else ""} | algorithm.parts()
         parts |= {name: given for name in parts if (given := getattr(self, name)) is not None}
         MERGES.entry(parts["merge"])
         training = Training(**{name: getattr(self, name) for name in Training.__dataclass_fields__})
@@ -147,7 +153,8 @@ class Experiment(BaseModel):
         )
         limits = Limits(**{name: getattr(self, name) for name in Limits.__dataclass_fields__})
         server = make_server(parts["server"])
-        return Loop(algorithm, fleet, executor, server, limits, seed=self.seed, run=run, store=store)
+        prices = PRICES[parts["prices"]] if parts["prices"] else None
+        return Loop(algorithm, fleet, executor, server, limits, seed=self.seed, prices=prices, run=run, store=store)
 
     def _drop(self, job: Job, round: int, attempt: int) -> str | None:
         draw = seeds.key(self.seed, round, "dropout", attempt, job.client, job.visit) / 2**63
@@ -175,7 +182,7 @@ def resume(
         with store.owned(record.run):
             if record.status == "finished":
                 return record.run, record.summary
-            loop = Experiment.make(record.config).make_loop(run=record.run, store=store, **parts)
+            loop = Experiment(**record.config).make_loop(run=record.run, store=store, **parts)
             return record.run, _go(loop, store, record.run, callbacks, resumed=True)
 
 

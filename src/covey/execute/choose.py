@@ -13,7 +13,7 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import pooch
@@ -23,6 +23,7 @@ from covey.errors import BadValue
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task, Trainer
 from covey.execute.walk import Job
 
+THREADS = torch.get_num_threads()
 MODES = ("auto", "one-by-one", "stacked", "compiled")
 STACK_VALUES = 2**26  # at most so many parameters in one stack: 256 MB
 CHUNKS = (8, 32, 128)
@@ -31,10 +32,11 @@ COMPILE_PAYS = 90.0  # seconds of stacked training from which compiling is tried
 
 @dataclass(frozen=True)
 class Choice:
-    """One way of training: the mode, and how many clients are stacked."""
+    """One way of training: the mode, how many clients are stacked, and on how many threads."""
 
     mode: str
     chunk: int = 1
+    threads: int = 1
 
 
 class Chooser:
@@ -45,26 +47,26 @@ class Chooser:
             raise BadValue("mode", mode, f"one of {', '.join(MODES)}")
         self.task, self.mode = task, mode
         self.choices: dict[str, Choice] = {}
-        self._trainers: dict[Choice, Trainer] = {}
+        self._trainers: dict[tuple[str, int], Trainer] = {}
         self._name = _fingerprint(task)
         self._stacks: bool | None = None
 
     def trainer(self, jobs: Sequence[Job], horizon: int) -> Trainer:
         """The trainer for this wave; `horizon` is about how many such waves the whole run has."""
-        return self._make(self.choose(jobs, horizon))
+        choice = self.choose(jobs, horizon)
+        torch.set_num_threads(choice.threads)
+        return self._make(choice)
 
     def choose(self, jobs: Sequence[Job], horizon: int) -> Choice:
         """The choice for this wave, remembered or measured."""
         wave = 1 << (len(jobs) - 1).bit_length()
-        if self.mode == "one-by-one" or (wave == 1 and self.mode == "auto") or not self.stacks(jobs[0]):
-            return Choice("one-by-one")
-        if self.mode != "auto":
-            return Choice(self.mode, min(wave, self._most(), 32))
-        steps = sum(map(self.task.steps, jobs))
-        long = steps * horizon * self._floor() > COMPILE_PAYS
-        key = f"{self._name} wave {wave}{' long' if long else ''}"
+        if self.mode in ("stacked", "compiled") and self.stacks(jobs[0]):
+            return Choice(self.mode, min(wave, self._most(), 32), THREADS)
+        steps = sum(map(self.task.steps, jobs)) * horizon
+        long = steps * self._floor() > COMPILE_PAYS
+        key = f"{self._name} {self.mode} wave {wave}{' long' if long else ''}"
         if key not in self.choices:
-            self.choices[key] = _recall(key) or _remember(key, self._measure(jobs, wave, steps * horizon))
+            self.choices[key] = _recall(key) or _remember(key, self._measure(jobs, wave, steps))
         return self.choices[key]
 
     def stacks(self, job: Job) -> bool:
@@ -80,19 +82,21 @@ class Chooser:
 
     def export(self) -> dict[str, list[str | int]]:
         """The choices made so far, for a checkpoint."""
-        return {key: list(asdict(choice).values()) for key, choice in self.choices.items()}
+        return {key: [choice.mode, choice.chunk, choice.threads] for key, choice in self.choices.items()}
 
     def adopt(self, choices: dict[str, list[str | int]]) -> None:
         """Take the choices of a checkpoint as they are."""
-        self.choices = {key: Choice(str(mode), int(chunk)) for key, (mode, chunk) in choices.items()}
+        self.choices = {key: _choice(values) for key, values in choices.items()}
 
     def _make(self, choice: Choice) -> Trainer:
-        if choice not in self._trainers:
-            stacked = choice.mode != "one-by-one"
-            self._trainers[choice] = (
-                Stacked(self.task, choice.chunk, compiled=choice.mode == "compiled") if stacked else OneByOne(self.task)
+        which = (choice.mode, choice.chunk)
+        if which not in self._trainers:
+            self._trainers[which] = (
+                OneByOne(self.task)
+                if choice.mode == "one-by-one"
+                else Stacked(self.task, choice.chunk, compiled=choice.mode == "compiled")
             )
-        return self._trainers[choice]
+        return self._trainers[which]
 
     def _most(self) -> int:
         return max(1, STACK_VALUES // self.task.layout.size)
@@ -102,20 +106,19 @@ class Chooser:
         return 5e-6 + self.task.layout.size * 1e-9
 
     def _measure(self, jobs: Sequence[Job], wave: int, steps: int) -> Choice:
-        sizes = sorted({min(chunk, wave, self._most()) for chunk in CHUNKS} - {1})
-        best, least = Choice("one-by-one"), self._seconds(Choice("one-by-one"), jobs[:1])
-        for size in sizes:
-            choice = Choice("stacked", size)
-            seconds = self._seconds(choice, jobs)
-            if seconds < least:
-                best, least = choice, seconds
-        if least * steps > COMPILE_PAYS:
-            for size in sizes[-2:]:
-                choice = Choice("compiled", size)
-                seconds = self._seconds(choice, jobs)
-                if seconds < least:
-                    best, least = choice, seconds
-        return best
+        """The fastest way: one by one, in stacks of several sizes, and compiled where the whole work is long enough."""
+        everywhere = sorted({1, THREADS})
+        candidates = [Choice("one-by-one", 1, threads) for threads in everywhere]
+        sizes: list[int] = []
+        if self.mode == "auto" and wave > 1 and self.stacks(jobs[0]):
+            sizes = sorted({min(chunk, wave, self._most()) for chunk in CHUNKS} - {1})
+            candidates += [Choice("stacked", size, threads) for size in sizes for threads in everywhere]
+        times = {choice: self._seconds(choice, jobs) for choice in candidates}
+        best = min(times, key=lambda choice: times[choice])
+        if sizes and times[best] * steps > COMPILE_PAYS:
+            compiled = [Choice("compiled", size, THREADS) for size in sizes[-2:]]
+            times |= {choice: self._seconds(choice, jobs) for choice in compiled}
+        return min(times, key=lambda choice: times[choice])
 
     def _seconds(self, choice: Choice, jobs: Sequence[Job]) -> float:
         """Seconds per client and step; the training is thrown away."""
@@ -125,6 +128,7 @@ class Chooser:
         empty = {name: torch.zeros_like(wave[0].model) for name in task.rule.remembers}
         memory = Memory(empty, {name: {} for name in empty})
         trainer = self._make(choice)
+        torch.set_num_threads(choice.threads)
         fastest = float("inf")
         for _ in range(2):
             begun = time.perf_counter()
@@ -136,8 +140,13 @@ class Chooser:
 
 def _fingerprint(task: Task) -> str:
     shape = (task.layout.shapes, repr(task.layout.module), tuple(task.x.shape[1:]), task.deck.batch)
-    setting = (repr(task.rule), repr(task.optimiser), torch.__version__, torch.get_num_threads())
+    setting = (repr(task.rule), repr(task.optimiser), torch.__version__, THREADS)
     return hashlib.sha256(repr((shape, setting)).encode()).hexdigest()[:16]
+
+
+def _choice(values: Sequence[str | int]) -> Choice:
+    mode, chunk, threads = values
+    return Choice(str(mode), int(chunk), int(threads))
 
 
 def _cache() -> Path:
@@ -146,8 +155,7 @@ def _cache() -> Path:
 
 def _recall(key: str) -> Choice | None:
     try:
-        mode, chunk = json.loads(_cache().read_text())[key]
-        return Choice(str(mode), int(chunk))
+        return _choice(json.loads(_cache().read_text())[key])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -157,11 +165,11 @@ def _remember(key: str, choice: Choice) -> Choice:
     path = _cache()
     try:
         known = json.loads(path.read_text()) if path.exists() else {}
-        known = {key: [choice.mode, choice.chunk]} | known
+        known = {key: [choice.mode, choice.chunk, choice.threads]} | known
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}")
         part.write_text(json.dumps(known, indent=1))
         part.replace(path)
-        return Choice(*known[key])
+        return _choice(known[key])
     except (OSError, ValueError, TypeError):
         return choice

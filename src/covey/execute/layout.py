@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -50,9 +51,9 @@ class Layout:
         views = self.views(flat)
         return {name: views[name] for name in self.parameters}
 
-    def call(self, params: Params, x: Tensor) -> Tensor:
+    def call(self, params: Params, *inputs: Any) -> Tensor:
         """Run the module with these tensors in place of its own."""
-        out: Tensor = functional_call(self.module, params, (x,))
+        out: Tensor = functional_call(self.module, params, inputs)
         return out
 
     @contextmanager

@@ -75,8 +75,8 @@ class LocalExecutor:
     ) -> None:
         self.rule = rule or Rule()
         self.data, self.training, self.merge, self.seed, self.fail = data, training, merge, seed, fail
-        self.layout = Layout(self.rule.adapt(module))
         x, y = torch.from_numpy(data.x), torch.from_numpy(data.y)
+        self.layout = Layout(self.rule.adapt(module, x[:1]))
         deck = Deck(data, training.batch)
         self.task = Task(self.layout, x, y, deck, self.rule, training.make_optimiser(), training.epochs)
         self.chooser = Chooser(self.task, mode)
@@ -86,12 +86,16 @@ class LocalExecutor:
         self._sends: list[int] = []
         self._jobs: list[tuple[int, Job]] = []
         self._changes: list[dict[str, Tensor]] = []
+        self._before = self.memory.own
 
     def begin(self, round: int, attempt: int = 0, *, horizon: int = 1) -> None:
         """Get ready for a round, tried for the first time or again; `horizon` is how many rounds the run has."""
         self.round, self.attempt, self.horizon = round, attempt, horizon
         self._key, self._rate = seeds.key(self.seed, round, "batches"), self.training.rate(round)
         self._changes = []
+        if attempt:  # what clients remembered in a failed try never happened
+            self.memory.own = self._before
+        self._before = {name: dict(own) for name, own in self.memory.own.items()}
 
     def end(self) -> None:
         """Close the round: the server takes in what the clients' memories have become."""

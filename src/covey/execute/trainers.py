@@ -97,8 +97,8 @@ class OneByOne:
             module.train()
             params: Params = dict(module.named_parameters())
 
-            def call(given: Params, x: Tensor) -> Tensor:
-                out: Tensor = module(x) if given is params else layout.call(given, x)
+            def call(given: Params, *inputs: Any) -> Tensor:
+                out: Tensor = module(*inputs) if given is params else layout.call(given, *inputs)
                 return out
 
             state = task.optimiser.init(layout.params(flat))

@@ -1,0 +1,42 @@
+# Every target sets up what it needs: a virtual environment in .venv with the pinned versions of constraints.txt.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup demo test lint types bench docs clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+setup: $(READY) ## make .venv and install covey with everything it is tested with
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## compare algorithms on built-in data: progress, a table, a picture
+	$(BIN)/covey compare --out demo
+
+test: $(READY) lint types ## lint, types and the whole test suite
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(READY) ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy, strict on src
+	$(BIN)/mypy
+
+bench: $(READY) ## the figures of docs/performance.md
+	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.grouping
+	$(BIN)/python -m benchmarks.flows
+
+docs: $(READY) ## the documentation as a web site in site/
+	$(BIN)/mkdocs build --strict --quiet
+
+clean: ## remove what the other targets made
+	rm -rf .venv site demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis
