@@ -1,0 +1,104 @@
+import networkx as nx
+import pytest
+
+from covey.errors import BadData, BadValue
+from covey.network.spec import network_from, read
+from covey.network.topology import Link
+
+EDGE_OF = [0, 0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("fat-tree:4", 16),
+        ("jellyfish:4,3", 8),  # ceil(6 / 4) = 2 hosts at each of 4 switches
+        ("jellyfish:4,3,5", 20),
+        ("star", 6),
+        ("ring", 6),
+        ("tree:3", 9),  # 3 edges, the largest with 3 clients
+        ("tree:2", 6),  # not the fleet's edges: ceil(6 / 2) hosts each
+    ],
+)
+def test_names(text, hosts):
+    network = network_from(text, EDGE_OF, link=Link(5e6, 0.1))
+    assert len(network.hosts) == hosts
+    assert set(network.capacity) == {5e6}
+    assert set(network.latency) == {0.1}
+
+
+def test_jellyfish_depends_on_the_seed_only():
+    one, two, three = (network_from("jellyfish:10,3", range(10), seed=seed) for seed in (1, 1, 2))
+    assert one.arcs == two.arcs != three.arcs
+
+
+@pytest.mark.parametrize(
+    "text", ["torus", "fat-tree", "fat-tree:x", "fat-tree:2.5", "fat-tree:-4", "jellyfish:5", "star:5", "tree:", ""]
+)
+def test_unknown_names_are_refused_with_what_is_allowed(text):
+    with pytest.raises(BadValue, match="allowed is fat-tree:PODS, jellyfish:SWITCHES,DEGREE"):
+        network_from(text, EDGE_OF)
+
+
+@pytest.mark.parametrize("text", ["fat-tree:0", "tree:0", "jellyfish:0,0"])
+def test_numbers_out_of_range_are_refused(text):
+    with pytest.raises(BadValue, match=r"a (whole )?number from 1"):
+        network_from(text, EDGE_OF)
+
+
+def test_more_clients_than_hosts():
+    with pytest.raises(BadValue, match="a host for each of 6 clients \\(it has 2 hosts\\)"):
+        network_from("fat-tree:2", EDGE_OF)
+
+
+def test_csv_with_units_roles_and_a_default(tmp_path):
+    path = tmp_path / "lab.csv"
+    path.write_text(
+        "source, target, capacity, latency, source_role, target_role\n"
+        "cloud, rack, 1GB/s, 2ms, cloud, edge\n"
+        "rack, a, 1e6, 0.5, , host\n"
+        "rack, b, , , , host\n"
+    )
+    network = read(path, link=Link(7.0, 0.25))
+    assert (network.cloud, network.edges, network.hosts) == ("cloud", ("rack",), ("a", "b"))
+    links = {arc: (c, s) for arc, c, s in zip(network.arcs, network.capacity, network.latency, strict=True)}
+    assert links["cloud", "rack"] == (1e9, 0.002)
+    assert links["rack", "a"] == (1e6, 0.5)
+    assert links["b", "rack"] == (7.0, 0.25)
+    assert network_from(str(path), [0, 0], link=Link(7.0, 0.25)).hosts == ("a", "b")
+
+
+def test_graphml(tmp_path):
+    graph = nx.Graph()
+    graph.add_edge("a", "b", capacity="8Mbps", latency="1ms")
+    graph.add_edge("b", "c", capacity=2e6, latency=0.0)
+    nx.write_graphml(graph, tmp_path / "lab.graphml")
+    network = read(tmp_path / "lab.graphml")
+    assert network.hosts == ("a", "b", "c")
+    assert sorted(network.capacity) == [1e6, 1e6, 2e6, 2e6]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "from,to\nx,y\n", "needs the columns source,target,capacity,latency"),
+        ("a.csv", "source,target,capacity,latency\nx,,1MB/s,1ms\n", "line 2 of .* needs a source and a target"),
+        ("a.csv", "source,target,capacity,latency\nx,y,1MB/s,1ms\ny,x,1MB/s,1ms\n", "line 3 of"),
+        ("a.csv", "source,target,capacity,latency\nx,y,1MB/s,1ms\nz,w,1MB/s,1ms\n", "is disconnected"),
+        ("a.csv", "source,target,capacity,latency\nx,y,0,1ms\n", "capacity of link x to y is 0.0"),
+        ("a.csv", "source,target,capacity,latency\nx,y,9 bananas,1ms\n", "capacity of link x to y is '9 bananas'"),
+        ("a.csv", "source,target,capacity,latency\n", "no host"),
+        ("a.graphml", "<graphml", "cannot be read"),
+    ],
+)
+def test_broken_files(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises((BadData, BadValue), match=message):
+        read(tmp_path / name)
+
+
+def test_missing_and_foreign_files(tmp_path):
+    with pytest.raises(BadData, match="cannot be read"):
+        read(tmp_path / "none.csv")
+    with pytest.raises(BadValue, match="network is"):
+        read(tmp_path / "lab.xlsx")
