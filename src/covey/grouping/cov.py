@@ -104,13 +104,15 @@ def _greedy(
 
 def _best(pool: Pool, look_at: int, rng: np.random.Generator) -> tuple[int, float]:
     """The position of the free client that leaves the group least concentrated, and that concentration."""
-    sampled = look_at < len(pool.ids)
-    start = int(rng.integers(len(pool.ids) - look_at + 1)) if sampled else 0
-    together = pool.concentrations(slice(start, start + look_at))
+    if look_at < len(pool.ids):
+        start = int(rng.integers(len(pool.ids) - look_at + 1))
+        together = pool.concentrations(slice(start, start + look_at))
+        position = int(together.argmin())
+        if together[position] < np.inf:  # else nobody in this window is free
+            return start + position, float(together[position])
+    together = pool.concentrations()
     position = int(together.argmin())
-    if sampled and together[position] == np.inf:  # nobody free in this window
-        return _best(pool, len(pool.ids), rng)
-    return start + position, float(together[position])
+    return position, float(together[position])
 
 
 def _settle_rest(labels: Labels, found: list[list[int]], least: int, rest: str) -> Grouping:

@@ -50,33 +50,41 @@ class Pool:
         self.ids = np.arange(len(labels))
         self.free = np.ones(len(labels), dtype=bool)
         self.left = len(labels)
+        self.scratch = np.empty((2, len(labels)))
 
     def open(self) -> None:
         """Start a new, empty group."""
         self.probe, self.total = probe(np.zeros(self.rows.shape[1])), 0.0
+        self.counts = self.probe[:-2]
 
     @property
     def concentration(self) -> float:
         """The concentration of the group as it is."""
         return float(self.probe[-1]) / self.total**2 if self.total else 1.0
 
-    def concentrations(self, window: slice = slice(None)) -> Floats:
-        """The concentration of the group with each client in the window; infinite for who is not free."""
-        together: Floats = self.probe.dot(self.unions[:, window])
-        totals = self.totals[window] + self.total
+    def concentrations(self, window: slice | None = None) -> Floats:
+        """The concentration of the group with each client (in the window); infinite for who is not free.
+
+        The answer lasts until the next call, which writes over it.
+        """
+        unions, totals = self.unions, self.totals
+        if window is not None:
+            unions, totals = unions[:, window], totals[window]
+        together, squares = self.scratch[0, : len(totals)], self.scratch[1, : len(totals)]
+        self.probe.dot(unions, together)
+        np.add(totals, self.total, out=squares)
         if self.total == 0:  # without a single sample: as concentrated as one label alone
-            together[totals == 0] = np.maximum(together[totals == 0], 1)
-            totals[totals == 0] = 1
-        totals *= totals
-        together /= totals
+            together[squares == 0] = np.maximum(together[squares == 0], 1)
+            squares[squares == 0] = 1
+        squares *= squares
+        together /= squares
         return together
 
     def join(self, position: int) -> int:
         """Take the client at that position into the group and out of the pool; which client it is."""
         client = int(self.ids[position])
-        counts = self.probe[:-2]
-        counts += self.rows[client]
-        self.probe[-1] = counts.dot(counts)
+        self.counts += self.rows[client]
+        self.probe[-1] = self.counts.dot(self.counts)
         self.total += float(self.totals[position])
         self.unions[-2, position] = np.inf
         self.free[client] = False

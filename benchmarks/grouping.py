@@ -1,0 +1,217 @@
+"""Groupings against the papers' pseudo-code and against their targets: `python -m benchmarks.grouping [--json]`.
+
+Fleets are made up: label mixes from a Dirichlet distribution, 20 to 199 samples a client (Group-FEL's setting; about
+226 for FedGSP's). Times are the best of several runs of ours, one run of the literal algorithm; nothing is compiled.
+`--plot FILE.png` also measures how the times grow with the number of clients, and draws that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import literal_grouping as literal
+from covey.grouping import group, swap_search
+from covey.grouping.cov import cov
+from covey.grouping.icg import icg
+from covey.grouping.kldg import kldg
+from covey.grouping.measures import cov_of
+
+Labels = NDArray[np.int64]
+Figures = dict[str, dict[str, Any]]
+FLEETS = 3
+GROWTH = {
+    "random": 100_000,
+    "cov": 100_000,
+    "cov, 3 passes of search": 10_000,
+    "cdg": 100_000,
+    "icg": 10_000,
+    "icg, assigned": 10_000,
+    "qcid": 10_000,
+    "astraea": 3_000,
+    "kldg": 3_000,
+}
+
+
+def fleet(clients: int, classes: int, alpha: float, *, seed: int = 0, samples: tuple[int, int] = (20, 200)) -> Labels:
+    rng = np.random.default_rng(seed)
+    mixes = rng.dirichlet(np.full(classes, alpha), clients)
+    return np.array([rng.multinomial(rng.integers(*samples), mix) for mix in mixes])
+
+
+def timed(task: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
+    """The least of `repeat` times, and the answer."""
+    best = float("inf")
+    for _ in range(repeat):
+        began = time.perf_counter()
+        answer = task()
+        best = min(best, time.perf_counter() - began)
+    return best, answer
+
+
+def figure(value: float, unit: str, target: str = "", met: bool | None = None, **more: Any) -> dict[str, Any]:
+    return {"value": value, "unit": unit, "target": target, "met": met, **more}
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def cov_figures() -> Figures:
+    labels = fleet(1_000, 10, 0.1)
+    seconds, ours = timed(lambda: cov(labels, min_size=5, rng=rng()), repeat=15)
+    picks, table = rng().permutation(1_000).tolist(), labels.tolist()
+    slow, theirs = timed(lambda: literal.cov_grouping(table, min_size=5, max_cov=1.0, picks=picks))
+    equal = [list(members) for members in ours] == theirs
+    faster = slow / seconds
+    large = fleet(100_000, 10, 0.3)
+    long, found = timed(lambda: cov(large, min_size=5, rng=rng()))
+    return {
+        "cov, 1,000 x 10": figure(seconds, "s"),
+        "cov, 1,000 x 10, literal": figure(slow, "s"),
+        "cov, times faster": figure(faster, "x", ">= 150, equal groups", faster >= 150 and equal, equal_groups=equal),
+        "cov, 100,000 x 10": figure(long, "s", "< 5", long < 5, cov=float(cov_of(found.sums(large)).mean())),
+    }
+
+
+def search_figures() -> Figures:
+    found: Figures = {}
+    for alpha, target in ((0.1, 0.2), (0.3, 0.2), (1.0, None)):
+        lowered, seconds = [], []
+        for seed in range(FLEETS):
+            labels = fleet(1_000, 10, alpha, seed=seed)
+            before = cov(labels, min_size=5, rng=rng())
+            took, after = timed(lambda labels=labels, before=before: swap_search(labels, before, passes=3, rng=rng()))
+            if before.sizes.tolist() != after.sizes.tolist():
+                raise SystemExit("the search changed the group sizes")
+            lowered.append(1 - cov_of(after.sums(labels)).sum() / cov_of(before.sums(labels)).sum())
+            seconds.append(took)
+        low = float(np.mean(lowered))
+        found[f"cov search, alpha {alpha}, summed CoV lowered by"] = figure(
+            low,
+            "",
+            f">= {target}" if target else "",
+            low >= target if target else None,
+            each=[float(x) for x in lowered],
+            seconds=float(np.mean(seconds)),
+        )
+    return found
+
+
+def icg_figures() -> Figures:
+    labels = fleet(364, 62, 0.3, samples=(100, 352))
+    seconds, drawn = timed(lambda: icg(labels, groups=52, rng=rng()), repeat=15)
+    assign_seconds, assigned = timed(lambda: icg(labels, groups=52, deal="assign", rng=rng()), repeat=15)
+    lowered = 1 - spread(assigned.sums(labels)) / spread(drawn.sums(labels))
+    large = fleet(10_000, 62, 0.3, samples=(100, 352))
+    long, _ = timed(lambda: icg(large, groups=1_000, rng=rng()))
+    longer, _ = timed(lambda: icg(large, groups=1_000, deal="assign", rng=rng()))
+    return {
+        "icg, K = 364, M = 52, 62 classes": figure(seconds, "s", "< 0.03", seconds < 0.03),
+        "icg, the same, assigned": figure(assign_seconds, "s"),
+        "icg, assigned, squared distances lowered by": figure(lowered, "", ">= 0.4", lowered >= 0.4),
+        "icg, 10,000 clients, M = 1,000": figure(long, "s", "< 5", long < 5),
+        "icg, 10,000 clients, assigned": figure(longer, "s"),
+    }
+
+
+def spread(sums: Labels) -> float:
+    """Eq. 4 of FedGSP with squared distances: sum over pairs of groups."""
+    centred = sums - sums.mean(axis=0)
+    return float(len(sums) * (centred**2).sum())
+
+
+def kldg_figures() -> Figures:
+    labels = fleet(150, 10, 0.1)
+    seconds, ours = timed(lambda: kldg(labels, groups=30, rng=rng()), repeat=15)
+    seeds, table = rng().choice(150, 30, replace=False).tolist(), labels.tolist()
+    slow, theirs = timed(lambda: literal.kldg(table, seeds=seeds))
+    equal = [list(members) for members in ours] == theirs
+    faster = slow / seconds
+    long, _ = timed(lambda: kldg(fleet(1_000, 10, 0.1), min_size=5, rng=rng()))
+    return {
+        "kldg, 150 clients": figure(seconds, "s"),
+        "kldg, 150 clients, literal": figure(slow, "s"),
+        "kldg, times faster": figure(faster, "x", ">= 300, same result", faster >= 300 and equal, equal_groups=equal),
+        "kldg, 1,000 clients": figure(long, "s"),
+    }
+
+
+def growth() -> dict[str, dict[int, float]]:
+    """Seconds by method and number of clients, groups of five, ten labels, alpha 0.3."""
+    options = {"cov, 3 passes of search": ("cov", {"search": 3}), "icg, assigned": ("icg", {"deal": "assign"})}
+    found: dict[str, dict[int, float]] = {}
+    for name, most in GROWTH.items():
+        method, more = options.get(name, (name, {}))
+        group(method, fleet(10, 10, 0.3), min_size=5, rng=rng(), **more)  # so that no import is timed
+        for clients in (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000):
+            if clients <= most:
+                labels = fleet(clients, 10, 0.3)
+                size = 10 if method == "icg" else 5
+                seconds, _ = timed(
+                    lambda m=method, t=labels, s=size, o=more: group(m, t, min_size=s, rng=rng(), **o),
+                    repeat=3 if clients <= 1_000 else 1,
+                )
+                found.setdefault(name, {})[clients] = seconds
+    return found
+
+
+def draw_growth(found: dict[str, dict[int, float]], path: str) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=(8.4, 5.2), layout="constrained")
+    FigureCanvasAgg(picture)
+    axes = picture.add_subplot()
+    for k, (name, points) in enumerate(sorted(found.items(), key=lambda item: -max(item[1].values()))):
+        axes.loglog(list(points), list(points.values()), marker="os^vD"[k % 5], ms=4.5, lw=1.6, label=name)
+    axes.set_xlabel("clients")
+    axes.set_ylabel("seconds to group them")
+    axes.grid(True, which="major", color="#d8dce2", lw=0.7)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+    picture.savefig(path, dpi=150)
+
+
+def machine() -> dict[str, Any]:
+    return {"python": platform.python_version(), "numpy": np.__version__, "cores": os.cpu_count()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    parser.add_argument("--plot", metavar="FILE.png", help="measure growth with the number of clients and draw it")
+    arguments = parser.parse_args()
+    figures = cov_figures() | search_figures() | icg_figures() | kldg_figures()
+    report: dict[str, Any] = {"machine": machine(), "figures": figures}
+    if arguments.plot:
+        report["growth"] = growth()
+        draw_growth(report["growth"], arguments.plot)
+    if arguments.json:
+        print(json.dumps(report, indent=1))
+    else:
+        show(figures)
+
+
+def show(figures: Figures) -> None:
+    table = Table(box=None, header_style="bold")
+    for name in ("what", "value", "target", ""):
+        table.add_column(name, justify="right" if name == "value" else "left")
+    for name, found in figures.items():
+        met = {None: "", True: "[green]met[/]", False: "[red]missed[/]"}[found.get("met")]
+        table.add_row(name, f"{found['value']:.4g} {found['unit']}", found.get("target", ""), met)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
