@@ -60,13 +60,11 @@ class Chooser:
     def choose(self, jobs: Sequence[Job], horizon: int) -> Choice:
         """The choice for this wave, remembered or measured."""
         wave = 1 << (len(jobs) - 1).bit_length()
-        if self.mode in ("stacked", "compiled") and self.stacks(jobs[0]):
-            return Choice(self.mode, min(wave, self._most(), 32), THREADS)
         steps = sum(map(self.task.steps, jobs)) * horizon
         long = steps * self._floor() > COMPILE_PAYS
         key = f"{self._name} {self.mode} wave {wave}{' long' if long else ''}"
         if key not in self.choices:
-            self.choices[key] = _recall(key) or _remember(key, self._measure(jobs, wave, steps))
+            self.choices[key] = _recall(key) or _remember(key, self._measure(jobs, steps))
         return self.choices[key]
 
     def stacks(self, job: Job) -> bool:
@@ -105,19 +103,16 @@ class Chooser:
         """Seconds a client's step takes at the very least: a rough bound that decides if compiling can ever pay."""
         return 5e-6 + self.task.layout.size * 1e-9
 
-    def _measure(self, jobs: Sequence[Job], wave: int, steps: int) -> Choice:
+    def _measure(self, jobs: Sequence[Job], steps: int) -> Choice:
         """The fastest way: one by one, in stacks of several sizes, and compiled where the whole work is long enough."""
-        everywhere = sorted({1, THREADS})
-        candidates = [Choice("one-by-one", 1, threads) for threads in everywhere]
-        sizes: list[int] = []
-        if self.mode == "auto" and wave > 1 and self.stacks(jobs[0]):
-            sizes = sorted({min(chunk, wave, self._most()) for chunk in CHUNKS} - {1})
-            candidates += [Choice("stacked", size, threads) for size in sizes for threads in everywhere]
+        stacks = len(jobs) > 1 and self.mode != "one-by-one" and self.stacks(jobs[0])
+        sizes = sorted({min(_even(len(jobs), chunk), self._most()) for chunk in CHUNKS}) if stacks else []
+        candidates = [Choice("stacked", size, t) for size in sizes for t in {1, THREADS} if self.mode != "compiled"]
+        if not stacks or self.mode == "auto":
+            candidates += [Choice("one-by-one", 1, threads) for threads in {1, THREADS}]
         times = {choice: self._seconds(choice, jobs) for choice in candidates}
-        best = min(times, key=lambda choice: times[choice])
-        if sizes and times[best] * steps > COMPILE_PAYS:
-            compiled = [Choice("compiled", size, THREADS) for size in sizes[-2:]]
-            times |= {choice: self._seconds(choice, jobs) for choice in compiled}
+        if self.mode == "compiled" or (self.mode == "auto" and min(times.values()) * steps > COMPILE_PAYS):
+            times |= {c: self._seconds(c, jobs) for c in (Choice("compiled", size, THREADS) for size in sizes)}
         return min(times, key=lambda choice: times[choice])
 
     def _seconds(self, choice: Choice, jobs: Sequence[Job]) -> float:
@@ -136,6 +131,15 @@ class Chooser:
                 pass
             fastest = min(fastest, time.perf_counter() - begun)
         return fastest / max(1, sum(map(task.steps, wave)))
+
+
+def _even(jobs: int, chunk: int) -> int:
+    """The size of a stack when so many jobs are dealt evenly to stacks of at most `chunk`.
+
+    >>> _even(100, 32), _even(100, 128)
+    (25, 100)
+    """
+    return -(-jobs // -(-jobs // chunk))
 
 
 def _fingerprint(task: Task) -> str:

@@ -132,8 +132,9 @@ class Stacked:
     def train(self, jobs: Sequence[Job], key: int, rate: float, memory: Memory) -> Iterator[Trained]:
         """Train every job, those with most steps first."""
         order = sorted(range(len(jobs)), key=lambda j: -self.task.steps(jobs[j]))
-        for first in range(0, len(order), self.chunk):
-            yield from self._train([jobs[j] for j in order[first : first + self.chunk]], key, rate, memory)
+        size = self.chunk if self.compiled else -(-len(jobs) // -(-len(jobs) // self.chunk))
+        for first in range(0, len(order), size):
+            yield from self._train([jobs[j] for j in order[first : first + size]], key, rate, memory)
 
     def _train(self, jobs: list[Job], key: int, rate: float, memory: Memory) -> Iterator[Trained]:
         task, rule, layout = self.task, self.task.rule, self.task.layout
