@@ -66,10 +66,16 @@ def test_two_classes_are_one_at_least():
 
 
 def test_too_few_edges_for_all_classes_are_refused():
-    with pytest.raises(
-        BadValue, match="clients is 100; allowed is enough for dtt on 2 edges, but 8 of 10 classes would be"
-    ):
+    with pytest.raises(BadValue, match="edges is 2; allowed is more for dtt: 100 clients at 2 edges leave 8 of 10"):
         held("dtt", edges=2)
+
+
+def test_too_few_clients_for_all_classes_are_refused():
+    # 2 edges of about 5 classes each, or so few that they do not cover ten, and 2 clients with one class each
+    with pytest.raises(BadValue, match="is 2; allowed is more for dth: 2 clients at 2 edges leave 8 of 10 classes out"):
+        held("dth", clients=2, edges=2)
+    with pytest.raises(BadValue, match=r"clients is 8; allowed is more for class-diversity:0\.1,1: 8 clients at 1 "):
+        held("class-diversity:0.1,1", clients=8, edges=1)
 
 
 def test_nobody_is_left_empty_without_a_word():

@@ -122,6 +122,8 @@ def test_own_test_samples_are_for_natural_clients_only():
         ({"windows": 0}, "windows is 0; allowed is a whole number from 1 to 5"),
         ({"windows": 6}, "windows is 6"),
         ({"clients": None}, "clients is None; allowed is a whole number from 1 up"),
+        ({"clients": 0}, "clients is 0; allowed is a whole number from 1 up"),
+        ({"clients": -1}, "clients is -1; allowed is a whole number from 1 up"),
         ({"clients": 101}, "clients is 101; allowed is at most 100, one sample each"),
         ({"edges": 6}, "edges is 6; allowed is at most 5, one client each"),
         ({"partition": "natural"}, "partition is 'natural'; allowed is for data stored by owner only"),

@@ -79,7 +79,7 @@ def read(inner: str, pictures: bool, folder: Path) -> Dataset:
     with reading(place, "CIFAR-10 in pictures" if pictures else "CIFAR-10 in binary batches"):
         rows = _picture_rows(files) if pictures else _binary_rows(files)
     for batch, md5 in BATCHES.items():
-        check_md5(rows[batch].tobytes(), md5, f"{batch} in {place}")
+        check_md5(rows[batch].data, md5, f"{batch} in {place}")
     *train, test = rows.values()
     return _dataset(np.concatenate(train), test)
 

@@ -55,10 +55,9 @@ class ClassDiversity(Partition):
             of_node = _hands(order, _how_many(self.node * many, len(hand), len(nodes), rng), share, rng)
             for i, held in zip(nodes, of_node, strict=True):
                 holds[i, held] = True
-        if lost := int((~holds.any(axis=0)).sum()):
-            raise BadValue(
-                "clients", n, f"enough for {self} on {edges} edges, but {lost} of {many} classes would be nobody's"
-            )
+        if lost := many - int(holds.any(axis=0).sum()):
+            few = ("edges", edges) if sum(map(len, of_edge)) < many else ("clients", n)
+            raise BadValue(*few, f"more for {self}: {n} clients at {edges} edges leave {lost} of {many} classes out")
         counts = np.zeros((n, many), np.int64)
         for c in range(many):
             holders = np.flatnonzero(holds[:, c])

@@ -112,7 +112,7 @@ def contents(path: Path) -> bytes:
         return gzip.decompress(raw) if path.suffix == ".gz" else raw
 
 
-def check_md5(data: bytes, md5: str, where: str) -> None:
+def check_md5(data: bytes | memoryview, md5: str, where: str) -> None:
     """Refuse bytes that are not those published."""
     found = hashlib.md5(data, usedforsecurity=False).hexdigest()
     if found != md5:

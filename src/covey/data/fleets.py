@@ -45,7 +45,7 @@ def load_fleet(
     rule = parse_partition(partition)
     dataset = load(data, download=download) if isinstance(data, str) else data
     parts, edge_of = rule(
-        dataset.y, clients=clients or None, edges=edges, owners=dataset.owners, rng=generator(seed, 0, "partition")
+        dataset.y, clients=clients, edges=edges, owners=dataset.owners, rng=generator(seed, 0, "partition")
     )
     owner_of = _owner_of(dataset, rule, parts)
     if samples is not None:

@@ -48,9 +48,9 @@ class Partition(ABC):
         owners: Indices | None = None,
         rng: Rng,
     ) -> tuple[list[Indices], Indices]:
-        """The samples of every client, and the edge of every client."""
+        """The samples of every client, and the edge of every client; no clients or 0 means all, where data knows."""
         whole("edges", edges, 1)
-        if clients is not None:
+        if clients:
             whole("clients", clients, 1)
             if clients > len(y):
                 raise BadValue("clients", clients, f"at most {len(y)}, one sample each")
@@ -142,7 +142,7 @@ def above_0(name: str, value: object) -> None:
 
 def given(clients: int | None) -> int:
     """How many clients; only natural partitions can do without being told."""
-    if clients is None:
+    if not clients:
         raise BadValue("clients", clients, "a whole number from 1 up (all there are is for natural partitions)")
     return clients
 

@@ -140,9 +140,9 @@ class Natural(Partition):
                 "partition", str(self), "for data stored by owner only, such as mnist-writers or shakespeare"
             )
         known = np.unique(owners)
-        if clients is not None and clients > len(known):
+        if clients and clients > len(known):
             raise BadValue("clients", clients, f"at most {len(known)}, the owners in this data")
-        if clients is not None:
+        if clients:
             known = known[:clients] if self.pick == "first" else np.sort(rng.choice(known, clients, replace=False))
         order = np.argsort(owners, kind="stable")
         starts, ends = (np.searchsorted(owners[order], known, side=side) for side in ("left", "right"))
