@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -28,6 +29,7 @@ from covey.fleet import Fleet
 from covey.merge import ServerStep
 from covey.plan import Forest, Mesh, Place, Plan
 from covey.store import Store
+from covey.theory import Prices, plan_cost
 
 TRIES = 5  # of a round below its quorum
 
@@ -44,6 +46,7 @@ class Progress:
     round: int = 0
     seconds: float = 0.0
     trainings: int = 0
+    cost: float = 0.0
     traffic: Counter[tuple[str, str]] = field(default_factory=Counter)
     last: dict[str, Any] = field(default_factory=dict)
 
@@ -69,6 +72,7 @@ class Limits:
 
     rounds: int
     target_accuracy: float | None = None
+    budget: float | None = None
     evaluate_every: int = 1
     checkpoint_every: int = 1
     quorum: float = 0.0
@@ -86,11 +90,12 @@ class Loop:
         limits: Limits,
         *,
         seed: int,
+        prices: Prices | None = None,
         run: str = "",
         store: Store | None = None,
     ) -> None:
         self.algorithm, self.fleet, self.executor, self.server = algorithm, fleet, executor, server
-        self.limits, self.seed, self.run, self.store = limits, seed, run, store
+        self.limits, self.seed, self.prices, self.run, self.store = limits, seed, prices, run, store
         self.model_bytes = executor.layout.size * 4
 
     def begin(self) -> Progress:
@@ -106,7 +111,7 @@ class Loop:
         limits = self.limits
         while progress.round < limits.rounds:
             plan = self._round(progress)
-            done = progress.round >= limits.rounds
+            done = progress.round >= limits.rounds or (limits.budget is not None and progress.cost >= limits.budget)
             if done or progress.round % limits.evaluate_every == 0:
                 progress.last = self._scores(progress)
             metrics = self._metrics(progress)
@@ -160,6 +165,7 @@ class Loop:
             walked = walk(plan, before, self.fleet.sizes.tolist(), self.executor, progress.where, observe=observe)
             progress.traffic += walked.traffic
             progress.trainings += len(walked.trained)
+            progress.cost += self._cost(plan)
             if self._quorate(walked, progress.round, attempt):
                 break
         else:
@@ -169,7 +175,7 @@ class Loop:
             )
         self.executor.end()
         if not isinstance(plan, Mesh | Forest):
-            walked.models = [self.server.step(_one(before), walked.models[0], progress.server)]
+            walked.models = [self._step(_one(before), walked.models[0], progress.server)]
         progress.where = walked.where
         progress.home = _home(progress.home, plan)
         self._learn(progress, before, walked, updates)
@@ -181,6 +187,19 @@ class Loop:
         plan = self.algorithm.plan(progress.round, self.fleet, progress.state, rng)
         plans.check(plan, self.fleet.clients)
         return plan
+
+    def _cost(self, plan: Plan) -> float:
+        if self.prices is None:
+            return 0.0
+        epochs = self.executor.training.epochs
+        return plan_cost(plan, self.fleet.sizes.tolist(), epochs=epochs, prices=self.prices)
+
+    def _step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor]) -> Tensor:
+        """The next model: as the local rule settles it, then by the server's step; buffers are merged, not stepped."""
+        layout, trained = self.executor.layout, self.executor.layout.trained
+        self.executor.rule.settle(layout.views(before), layout.views(merged))
+        stepped = self.server.step(before[:trained], merged[:trained], memory)
+        return torch.cat([stepped, merged[trained:]])
 
     def _quorate(self, walked: Walked, round: int, attempt: int) -> bool:
         """Whether enough of the trainings came to something; what was lost goes into the log."""
@@ -210,6 +229,7 @@ class Loop:
         )
         rng = seeds.generator(self.seed, progress.round, "learn")
         progress.state = self.algorithm.learn(progress.state, outcome, rng)
+        progress.traffic += outcome.traffic
         progress.models = [model.clone() for model in outcome.models]
         progress.home = np.minimum(outcome.home, len(outcome.models) - 1)
         progress.where = (progress.where + [None] * len(outcome.models))[: len(outcome.models)]
@@ -230,6 +250,7 @@ class Loop:
             "trainings": progress.trainings,
             "traffic_bytes": sum(tiers.values()),
             "traffic": tiers,
+            **({} if self.prices is None else {"cost": progress.cost}),
             "wall_seconds": progress.seconds,
         }
 

@@ -1,10 +1,24 @@
-"""Which clients and which groups take part in a round."""
+"""Which clients and which groups take part in a round.
+
+Sampling groups by their CoV: Liu et al., "Group Formation and Sampling in Group-based Hierarchical Federated Learning",
+Section 5.1, Eq. 38: p_g is proportional to w(1 / CoV(g)) with w(x) = x (RCoV), x^2 (SRCoV) or exp(x^2) (ESRCoV).
+Probabilities are kept as logarithms, since exp(x^2) overflows for every CoV below 0.04.
+"""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 
 from covey.fleet import Fleet
+
+Floats = NDArray[np.float64]
+GroupSampling = Literal["uniform", "rcov", "srcov", "esrcov"]
+
+LEAST_COV = 1e-6  # a perfectly balanced group is very likely, not infinitely
 
 
 def sample_clients(fleet: Fleet, share: float, rng: np.random.Generator) -> list[int]:
@@ -18,3 +32,37 @@ def sample_clients(fleet: Fleet, share: float, rng: np.random.Generator) -> list
     if count >= fleet.clients:
         return list(range(fleet.clients))
     return sorted(rng.choice(fleet.clients, size=count, replace=False).tolist())
+
+
+def group_odds(covs: ArrayLike, sampling: GroupSampling) -> Floats:
+    """Log p_g of groups with these coefficients of variation (Eq. 38).
+
+    CoVs of 1 and 1/2: 1/CoV is 1 and 2, so RCoV's shares are 1/3 and 2/3, SRCoV's 1/5 and 4/5.
+
+    >>> np.exp(group_odds([1, 0.5], "rcov")).round(3).tolist(), np.exp(group_odds([1, 0.5], "srcov")).round(3).tolist()
+    ([0.333, 0.667], [0.2, 0.8])
+    """
+    inverse = 1 / np.maximum(np.asarray(covs, dtype=np.float64), LEAST_COV)
+    log_w = {
+        "uniform": np.zeros_like(inverse),
+        "rcov": np.log(inverse),
+        "srcov": 2 * np.log(inverse),
+        "esrcov": inverse**2,
+    }[sampling]
+    odds: Floats = log_softmax(log_w)
+    return odds
+
+
+def sample_groups(odds: Floats, count: int, rng: np.random.Generator, *, replacement: bool = False) -> list[int]:
+    """`count` groups drawn by their log probabilities, in ascending order; with replacement a group may come twice.
+
+    Without replacement the groups with the largest log p + Gumbel noise are what drawing one after the other gives,
+    however small the probabilities are.
+
+    >>> sample_groups(np.log([0.1, 0.2, 0.7]), 2, np.random.default_rng(0))
+    [1, 2]
+    """
+    if replacement:
+        return sorted(rng.choice(len(odds), size=count, p=np.exp(odds)).tolist())
+    drawn = odds + rng.gumbel(size=len(odds))
+    return sorted(np.argsort(-drawn)[:count].tolist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
@@ -32,7 +33,8 @@ class Outcome:
 
     `models` are the run's models now, `before` those the round began with, and `home[i]` says which of them client i
     calls its own. `learn` may put other models and homes in their place: cluster means after a first stage, a copy for
-    each half of a cluster that splits. Round 0 is the run's start: the initial model, before anybody has trained.
+    each half of a cluster that splits. What `learn` asks of clients beyond the plan and sends as models or the like
+    goes into `traffic`. Round 0 is the run's start: the initial model, before anybody has trained.
     """
 
     round: int
@@ -44,6 +46,7 @@ class Outcome:
     lost: list[tuple[int, str]] = field(default_factory=list)
     updates: dict[int, Tensor] = field(default_factory=dict)
     executor: LocalExecutor | None = None
+    traffic: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def gradients(self, model: int = 0) -> NDArray[np.float32]:
         """Every client's full-data gradient at that model: clients x parameters."""
@@ -52,6 +55,14 @@ class Outcome:
     def losses(self, clients: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Every client's training loss with every model: clients x models."""
         return self._asked().losses(self.models, range(self.fleet.clients) if clients is None else clients)
+
+    def shuffled(self, model: Tensor, rng: np.random.Generator) -> Tensor:
+        """Another model of the same kind: the values inside every tensor in random order."""
+        other = model.clone()
+        for part in self._asked().layout.views(other).values():
+            flat = part.view(-1)
+            flat.copy_(flat[rng.permutation(len(flat)).tolist()])
+        return other
 
     def _asked(self) -> LocalExecutor:
         if self.executor is None:
@@ -78,6 +89,10 @@ class Algorithm(ABC):
 
     keeps_updates: ClassVar[bool] = False
 
+    def prepare(self, fleet: Fleet, rng: np.random.Generator) -> Fleet:
+        """The fleet as this algorithm trains it (Astraea augments its data); asked once, before anything else."""
+        return fleet
+
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
         """What is remembered at first."""
         return {}
@@ -91,7 +106,7 @@ class Algorithm(ABC):
         return state
 
     def parts(self) -> dict[str, str]:
-        """The local rule, merge and server step this algorithm is made with, unless the run says otherwise."""
+        """The `local` rule, `merge`, `server` step and `prices` it is made with, unless the run says otherwise."""
         return {}
 
 

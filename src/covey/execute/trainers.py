@@ -143,7 +143,7 @@ class Stacked:
             jobs = jobs + [jobs[-1]] * (self.chunk - count)
         batches = task.deal(key, jobs)
         start = torch.stack([job.model for job in jobs])
-        params = {name: p.contiguous() for name, p in layout.params(start).items()}
+        params = {name: p.clone(memory_format=torch.contiguous_format) for name, p in layout.params(start).items()}
         received = layout.params(start) if rule.uses_received else {}
         own_flat = {name: torch.stack([memory.of(name, job.client) for job in jobs]) for name in rule.remembers}
         own, shared = _remembered(layout, own_flat), _remembered(layout, memory.shared)

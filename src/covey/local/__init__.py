@@ -1,6 +1,24 @@
 """What a client does to a model: a local rule, and the optimiser that takes its steps."""
 
+from covey.local.fedfusion import FedFusion
+from covey.local.fedmmd import FedMmd
+from covey.local.fedprox import FedProx
 from covey.local.optimiser import Adam, Optimiser, Sgd
 from covey.local.rule import RULES, Call, Params, Rule, make_rule, mean_loss
+from covey.local.scaffold import Scaffold
 
-__all__ = ["RULES", "Adam", "Call", "Optimiser", "Params", "Rule", "Sgd", "make_rule", "mean_loss"]
+__all__ = [
+    "RULES",
+    "Adam",
+    "Call",
+    "FedFusion",
+    "FedMmd",
+    "FedProx",
+    "Optimiser",
+    "Params",
+    "Rule",
+    "Scaffold",
+    "Sgd",
+    "make_rule",
+    "mean_loss",
+]

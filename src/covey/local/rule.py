@@ -8,7 +8,7 @@ others override what differs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar, TypeAlias
 
 import torch.nn.functional as F  # noqa: N812
@@ -18,7 +18,8 @@ from covey.errors import BadValue
 from covey.registry import Registry
 
 Params: TypeAlias = dict[str, Tensor]
-Call: TypeAlias = Callable[[Params, Tensor], Tensor]
+Call: TypeAlias = Callable[..., Tensor]
+"""`call(params, x, …)` runs the module on `x` with these tensors in place of its own."""
 
 RULES: Registry[type[Rule]] = Registry("local rule")
 
@@ -41,8 +42,8 @@ class Rule:
     uses_received: ClassVar[bool] = False
     remembers: ClassVar[tuple[str, ...]] = ()
 
-    def adapt(self, module: nn.Module) -> nn.Module:
-        """The module that is trained in place of the user's (FedFusion adds a stream)."""
+    def adapt(self, module: nn.Module, sample: Tensor) -> nn.Module:
+        """The module that is trained in place of the user's (FedFusion adds a stream); `sample` is a batch of one."""
         return module
 
     def loss(self, call: Call, params: Params, received: Params, x: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
@@ -64,6 +65,9 @@ class Rule:
         """The server's memory after a round: `change` is the mean over those who trained, `share` their part of all."""
         return {name: shared[name] + share * change[name] for name in shared}
 
+    def settle(self, before: Params, merged: Params) -> None:
+        """What the server does to the merged model of a round, in place, before its own step."""
+
 
 RULES.add("sgd", Rule)
 
@@ -80,10 +84,10 @@ def make_rule(spec: str | Rule) -> Rule:
     kind = RULES[name]
     if not text:
         return kind()
-    fields = list(kind.__dataclass_fields__.values())
-    if not fields:
+    own = fields(kind)
+    if not own:
         raise BadValue("local", spec, f"{name!r} without a number")
-    first = fields[0]
+    first = own[0]
     try:
         value = text if isinstance(first.default, str) else float(text)
     except ValueError:

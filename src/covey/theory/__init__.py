@@ -11,6 +11,7 @@ from covey.theory.group_fel import (
     largest_rate,
     sampling_spread,
 )
+from covey.theory.plan_cost import plan_cost
 from covey.theory.prices import PRICES, Prices, round_cost, total_cost
 from covey.theory.tornado import ARCHITECTURES, Architecture, tornado_bound, tornado_traffic
 
@@ -33,6 +34,7 @@ __all__ = [
     "group_spread",
     "interval_delay",
     "largest_rate",
+    "plan_cost",
     "ring_variance",
     "round_cost",
     "sampling_spread",

@@ -1,0 +1,122 @@
+"""What every registered local rule promises."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from tests.tiny import loop_of, random_fleet, small_network
+
+from covey.checkpoint import Checkpoint
+from covey.execute.batches import Deck
+from covey.execute.layout import Layout
+from covey.execute.trainers import Memory, OneByOne, Stacked, Task
+from covey.execute.walk import Job
+from covey.local import RULES, make_rule
+from covey.local.optimiser import Sgd
+
+SPECS = [*RULES.names, "fedprox:0.5", "fedfusion:multi", "fedfusion:single", "fedmmd:1"]
+SIZES = (7, 4, 9, 2)  # batches of 3: the last one is short, and clients differ in their steps
+
+
+def rounds_of(spec: str, mode: str, momentum: float = 0.0) -> torch.Tensor:
+    settings = {"local": spec, "mode": mode, "batch": 3, "lr": 0.2, "rounds": 2, "momentum": momentum}
+    loop = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
+    progress = loop.begin()
+    loop.go(progress)
+    return progress.models[0]
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("spec", SPECS)
+def test_stacked_equals_one_by_one(spec, momentum):
+    alone = rounds_of(spec, "one-by-one", momentum)
+    assert torch.isfinite(alone).all()
+    torch.testing.assert_close(rounds_of(spec, "stacked", momentum), alone, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's compiler against torch itself
+@pytest.mark.parametrize("spec", RULES.names)
+def test_compiled_equals_one_by_one(spec, monkeypatch):
+    # Traced and differentiated as for any backend; generating C++ would take most of a minute and is torch's business.
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
+    torch.testing.assert_close(rounds_of(spec, "compiled"), rounds_of(spec, "one-by-one"), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_padding_does_not_matter(spec):
+    fleet, rule = random_fleet(SIZES), make_rule(spec)
+    x, y = torch.from_numpy(fleet.data.x), torch.from_numpy(fleet.data.y)
+    layout = Layout(rule.adapt(small_network(), x[:1]))
+    task = Task(layout, x, y, Deck(fleet.data, 3), rule, Sgd(momentum=0.5), epochs=2)
+    model = layout.initial()
+    generator = torch.Generator().manual_seed(0)
+    shared = {name: 0.1 * torch.randn(layout.size, generator=generator) for name in rule.remembers}
+    memory = Memory(shared, {name: {} for name in rule.remembers})
+    jobs = [Job(client, model, None, 1.0, 0) for client in range(4)]
+    together = {t.job.client: t for t in Stacked(task, 4).train(jobs, 7, 0.1, memory)}
+    for trainer in (Stacked(task, 1), OneByOne(task)):
+        for alone in trainer.train(jobs, 7, 0.1, memory):
+            found = together[alone.job.client]
+            torch.testing.assert_close(found.model, alone.model, rtol=1e-4, atol=1e-5)
+            for name, kept in alone.memory.items():
+                torch.testing.assert_close(found.memory[name], kept, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_resumes_to_the_bit(spec, tmp_path):
+    settings = {"local": spec, "mode": "stacked", "batch": 3, "lr": 0.2, "rounds": 4, "sample": 0.5}
+    whole = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
+    expected = whole.begin()
+    whole.go(expected)
+
+    first = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
+    progress = first.begin()
+    first.go(progress, [lambda report: report.metrics["round"] == 2])
+    path = tmp_path / "checkpoint.safetensors"
+    path.write_bytes(first.checkpoint(progress).encode())
+
+    second = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
+    progress = second.restore(Checkpoint.load(path))
+    assert progress.round == 2
+    second.go(progress)
+    assert torch.equal(progress.models[0], expected.models[0])
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_failed_try_leaves_no_trace(spec):
+    settings = {"local": spec, "mode": "stacked", "batch": 3, "lr": 0.2, "rounds": 1, "quorum": 0.9}
+    loop = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
+    expected = loop.begin()
+    loop.go(expected)
+    kept = {name: dict(own) for name, own in loop.executor.memory.own.items()}
+
+    loop = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
+    loop.executor.fail = lambda job, _, attempt: "away" if attempt == 0 and job.client < 2 else None
+    progress = loop.begin()
+    loop.go(progress)
+    assert torch.equal(progress.models[0], expected.models[0])
+    for name, own in loop.executor.memory.own.items():
+        assert all(torch.equal(own[client], kept[name][client]) for client in range(4))
+
+
+def test_a_rule_takes_its_number_from_its_name():
+    assert make_rule("fedprox:0.5").mu == 0.5
+    assert make_rule("fedmmd:2").weight == 2
+    assert make_rule("fedfusion:multi").kind == "multi"
+
+
+@pytest.mark.parametrize("spec", ["fedprox:-1", "fedmmd:-1", "fedfusion:triple", "sgd:3", "scaffold:1", "fedprox:much"])
+def test_a_bad_rule_is_named(spec):
+    with pytest.raises(ValueError, match="allowed is"):
+        make_rule(spec)
+
+
+def test_rules_compose_with_any_algorithm():
+    parts = {"local": "scaffold", "server": "adam", "merge": "ida"}
+    loop = loop_of("fedgsp", random_fleet(SIZES), small_network(), beta=2, **parts)
+    progress = loop.begin()
+    before = progress.models[0]
+    loop.go(progress)
+    assert np.isfinite(progress.models[0].numpy()).all()
+    assert not torch.equal(progress.models[0], before)
