@@ -6,10 +6,10 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from covey.algorithms import ALGORITHMS
+from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, parse_set, with_experiment_options
 from covey.cli.progress import bars, size
 from covey.experiment import Experiment, start
@@ -17,7 +17,8 @@ from covey.report.curves import curves
 from covey.store import Store
 
 DEFAULTS: dict[str, Any] = {"clients": 30, "rounds": 15, "lr": 0.1, "model": "softmax-regression"}
-SYSTEMS = ["fedavg", "ring", "star-stars", "star-rings", "ring-stars", "ring-rings", "stars", "rings"]
+OWN_DEFAULTS: dict[str, Any] = {"tau2": 2}
+ARCHITECTURES = ["star", "ring", "star-stars", "star-rings", "ring-stars", "ring-rings", "stars", "rings"]
 
 
 @with_experiment_options
@@ -30,8 +31,8 @@ def compare(
     settings: dict[str, Any],
 ) -> None:
     """Run several algorithms on the same fleet: a table, and a picture of accuracy over rounds and over traffic."""
-    chosen = algorithms or SYSTEMS
-    own = parse_set(set_)
+    chosen = algorithms or ["fedavg", *ARCHITECTURES]
+    own = OWN_DEFAULTS | parse_set(set_)
     experiments = [_experiment(name, {**DEFAULTS, **settings}, own) for name in chosen]
     fleet = experiments[0].make_fleet()
     with bars() as show:
@@ -45,7 +46,7 @@ def compare(
     if as_json:
         print(json.dumps({"picture": str(picture), "runs": [summary for _, summary in results]}))
         return
-    console = Console()
+    screen = console()
     table = Table(title=title, title_justify="left", header_style="bold", box=None)
     for name in ("algorithm", "accuracy", "clients' own", "models", "traffic", "trainings", "seconds", "run"):
         table.add_column(name, justify="left" if name in ("algorithm", "run") else "right")
@@ -62,8 +63,8 @@ def compare(
             f"{summary['wall_seconds']:.1f}",
             run,
         )
-    console.print(table)
-    console.print(f"picture: {picture}", soft_wrap=True)
+    screen.print(table)
+    screen.print(f"picture: {picture}", soft_wrap=True)
 
 
 def _experiment(name: str, settings: dict[str, Any], own: dict[str, Any]) -> Experiment:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from covey.cli.console import console
 from covey.data import DATASETS, Dataset, find, get, load, load_fleet
 from covey.data.plot import label_matrix
 from covey.fleet import Fleet
@@ -44,7 +45,7 @@ def list_data(as_json: Json = False) -> None:
     for row in rows:
         where = "[green]built in[/]" if row["built_in"] else f"[green]{row['path']}[/]" if row["here"] else row["get"]
         table.add_row(f"[bold]{row['name']}[/]", row["summary"], f"{row['samples']:,}", where)
-    Console().print(table)
+    console().print(table)
 
 
 def _row(name: str) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def show_data(
     table = Table(box=None, show_header=False)
     for fact, value in facts.items():
         table.add_row(f"[bold]{fact.replace('_', ' ')}[/]", _text(value))
-    Console().print(table)
+    console().print(table)
 
 
 def _facts(dataset: Dataset) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from covey.cli.console import console
 from covey.errors import BadData, BadValue, CoveyError
 from covey.grouping import GROUPINGS, Grouping, measure, options
 from covey.grouping import group as form_groups
@@ -182,23 +183,23 @@ def _updates(path: Path | None) -> NDArray[np.float64] | None:
 
 
 def _print_one(result: Result, fleet: ClientTable, wrote: list[Path], epsilon: float | None) -> None:
-    console = Console()
-    console.print(_table([result]))
+    screen = console()
+    screen.print(_table([result]))
     if epsilon is not None:
-        console.print(f"grouped on counts with Laplace noise, epsilon {epsilon:g}; measured on the true counts")
+        screen.print(f"grouped on counts with Laplace noise, epsilon {epsilon:g}; measured on the true counts")
     for path in wrote:
-        console.print(f"wrote {path}", highlight=False)
+        screen.print(f"wrote {path}", highlight=False)
     for k, members in enumerate(result.grouping.groups[:SHOWN_GROUPS]):
-        console.print(f"[bold]{k}[/]  {', '.join(fleet.names[i] for i in members)}", highlight=False)
+        screen.print(f"[bold]{k}[/]  {', '.join(fleet.names[i] for i in members)}", highlight=False)
     if len(result.grouping) > SHOWN_GROUPS:
-        console.print(f"and {len(result.grouping) - SHOWN_GROUPS} more groups; --out FILE.csv writes them all")
+        screen.print(f"and {len(result.grouping) - SHOWN_GROUPS} more groups; --out FILE.csv writes them all")
 
 
 def _print_comparison(results: list[Result], failures: dict[str, str]) -> None:
-    console = Console()
-    console.print(_table(results))
+    screen = console()
+    screen.print(_table(results))
     for name, why in failures.items():
-        console.print(f"[bold]{name}[/] cannot run: {why}", highlight=False)
+        screen.print(f"[bold]{name}[/] cannot run: {why}", highlight=False)
 
 
 def _table(results: list[Result]) -> Table:

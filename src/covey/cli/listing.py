@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 import covey
 from covey.algorithms import ALGORITHMS
+from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out
 from covey.cli.progress import size
 from covey.data import DATASETS, PARTITIONS
@@ -57,7 +57,7 @@ def list_(
         print(json.dumps(rows))
         return
     if not rows:
-        Console().print(f"no runs in {out} yet; start one with: covey run fedavg")
+        console().print(f"no runs in {out} yet; start one with: covey run fedavg")
         return
     table = Table(box=None, header_style="bold")
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
@@ -65,14 +65,15 @@ def list_(
         table.add_column(name, no_wrap=name == "name", overflow="fold")
     for row in rows:
         table.add_row(*(str(row[name]) for name in columns))
-    Console().print(table)
+    console().print(table)
 
 
 def _entry(entry: Any) -> dict[str, str]:
     row = {"name": entry.name, "summary": entry.summary, "paper": entry.paper}
     if "sketch" in dir(entry.thing):
         row["plan"] = entry.thing.sketch
-    source = inspect.getsourcefile(inspect.unwrap(entry.thing)) if callable(entry.thing) else None
+    named = isinstance(entry.thing, type) or inspect.isfunction(entry.thing)
+    source = inspect.getsourcefile(inspect.unwrap(entry.thing)) if named else None
     home = Path(covey.__file__).parent
     if source and home in Path(source).parents:
         row["file"] = Path(source).relative_to(home.parent).as_posix()
@@ -113,9 +114,9 @@ def show(
     if as_json:
         print(json.dumps(summary_of(record, rounds)))
         return
-    console = Console()
-    console.print(f"[bold]{run}[/bold]  {record.status}")
-    console.print("  ".join(f"{k}={v}" for k, v in record.config.items() if v not in (None, {})), style="dim")
+    screen = console()
+    screen.print(f"[bold]{run}[/bold]  {record.status}")
+    screen.print("  ".join(f"{k}={v}" for k, v in record.config.items() if v not in (None, {})), style="dim")
     table = Table(box=None, header_style="bold")
     for name in COLUMNS:
         table.add_column(name, justify="right")
@@ -123,13 +124,13 @@ def show(
     for row in shown:
         cells = [row.get(name, "") for name in COLUMNS]
         table.add_row(*(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells))
-    console.print(table)
+    screen.print(table)
     for event in events:
-        console.print(f"round {event['round']}: {event['kind']}: {event['text']}", style="yellow")
+        screen.print(f"round {event['round']}: {event['kind']}: {event['text']}", style="yellow")
     if record.status != "finished":
-        console.print(f"[dim]go on with: covey resume {run}[/dim]")
+        screen.print(f"[dim]go on with: covey resume {run}[/dim]")
     if plot is not None:
-        console.print(f"picture: {plot}")
+        screen.print(f"picture: {plot}")
 
 
 def summary_of(record: RunRecord, rounds: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
+from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, experiment, parse_set, with_experiment_options
 from covey.cli.progress import bars, size
 from covey.experiment import resume as resume_run
@@ -46,12 +46,12 @@ def report(name: str, summary: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(summary))
         return
-    console = Console()
+    screen = console()
     scores = [f"{label} {summary[key]:.4f}" for key, label in SCORES.items() if key in summary]
-    console.print(f"[bold]{name}[/bold]  {summary['rounds']} rounds  {'  '.join(scores)}")
+    screen.print(f"[bold]{name}[/bold]  {summary['rounds']} rounds  {'  '.join(scores)}")
     traffic, seconds = size(summary["traffic_bytes"]), summary["wall_seconds"]
-    console.print(f"traffic {traffic}  time {seconds:.1f} s  model {summary['model_sha256'][:12]}")
-    console.print(f"[dim]more: covey show {name}[/dim]")
+    screen.print(f"traffic {traffic}  time {seconds:.1f} s  model {summary['model_sha256'][:12]}")
+    screen.print(f"[dim]more: covey show {name}[/dim]")
 
 
 SCORES = {"accuracy": "accuracy", "own_accuracy": "clients' own accuracy", "loss": "loss"}
