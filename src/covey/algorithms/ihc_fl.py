@@ -1,0 +1,104 @@
+"""IHC-FL: clusters around heads that exchange models over a network of their own; no server after the first stage.
+
+Shih, Kuo, Sheu, "Information-Exchangeable Hierarchical Clustering for Federated Learning With Non-IID Data", 2023.
+Stage 1 (round 1): everybody trains the initial model; delta_ij = 1 - cos of the updates of i and j decides, with the
+costs p_ij of sending a model, who are heads, who follows whom and which heads are linked (section III). Stage 2: a
+cluster averages at its head, by samples, and the heads mix with their neighbours, uniformly.
+
+Departures: updates are compared, not models, which share their initialisation and are all alike; a cluster starts
+stage 2 from the mean of its members' stage-1 models; where topology construction is infeasible gamma is raised to the
+smallest feasible value. A head that does not answer hands its place to the member that is cheapest to reach for the
+others; the paper claims no single point of failure and leaves this open.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
+from covey.algorithms.updates import cosines, mean_model, rows
+from covey.fleet import Fleet
+from covey.grouping import group
+from covey.plan import Forest, Mesh, Plan, Star, Train, client, without
+
+
+@ALGORITHMS.register("ihc-fl", paper="IHC-FL")
+@settings
+class IHCFL(Algorithm):
+    """Clusters of similar clients that average at a head; heads mix with neighbouring heads."""
+
+    keeps_updates: ClassVar[bool] = True
+
+    stage1: Annotated[int | None, Field(ge=1, description="epochs of stage 1; the run's setting unless given")] = None
+    degree: Annotated[int, Field(ge=1, description="links of a head (D)")] = 2
+    ratio: Annotated[float, Field(gt=0, description="gamma over epsilon")] = 1.8
+    heads: Annotated[int | None, Field(ge=1, description="number of clusters; the cheapest unless given")] = None
+    kill: Annotated[
+        tuple[int, ...], Field(description="rounds before which the head of the largest cluster dies for good")
+    ] = ()
+
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+        """Everybody alone; then a mesh of stars at the heads, without the dead."""
+        if round == 1:
+            return Forest(Train(i, self.stage1) for i in range(fleet.clients))
+        stars = [Star((Train(i) for i in members), at=client(members[0])) for members in state["clusters"]]
+        plan = without(Mesh(stars, state["links"]), state["dead"])
+        return plan or Mesh(stars, state["links"])
+
+    def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
+        """Form clusters after stage 1; replace heads that are gone."""
+        if outcome.round == 0:
+            return {"clusters": [], "links": [], "dead": []}
+        if outcome.round == 1:
+            state = self._form(outcome, rng)
+        dead = list(state["dead"])
+        if outcome.round + 1 in self.kill:
+            dead.append(max(state["clusters"], key=len)[0])
+        gone = {*dead, *(i for i, _ in outcome.lost)}
+        # members stand in the order in which they are to lead; who is gone goes last
+        clusters = [sorted(members, key=lambda i: i in gone) for members in state["clusters"]]
+        return {**state, "clusters": clusters, "dead": dead}
+
+    def _form(self, outcome: Outcome, rng: np.random.Generator) -> State:
+        """Cluster formation and topology construction from the updates of stage 1."""
+        fleet = outcome.fleet
+        updates = rows(outcome, range(fleet.clients))
+        costs = _costs(1 - cosines(updates), rng)
+        found = group(
+            "ihc",
+            fleet.labels,
+            groups=self.heads,
+            updates=updates,
+            distances=costs,
+            sizes=fleet.sizes,
+            degree=self.degree,
+            ratio=self.ratio,
+            rng=rng,
+        )
+        clusters = [_line(head, members, costs) for members, head in zip(found, found.heads or (), strict=True)]
+        outcome.models = [mean_model(outcome, members) for members in clusters]
+        outcome.home = found.of(fleet.clients)
+        everybody, leaders = fleet.clients, len(clusters)
+        outcome.traffic += Counter({("cloud", "client"): everybody + leaders, ("client", "cloud"): everybody})
+        return {"clusters": clusters, "links": [list(link) for link in found.links or ()], "dead": []}
+
+
+def _line(head: int, members: Sequence[int], costs: NDArray[np.float64]) -> list[int]:
+    """The members in the order in which they are to lead: the head, then who is cheapest to reach for the others."""
+    reach = costs[np.ix_(members, members)].sum(axis=0)
+    return sorted(members, key=lambda i: (i != head, reach[members.index(i)]))
+
+
+def _costs(deltas: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Section IV-A: seconds to send a model, uniform in 1 to 1.5 between similar clients, in 1 to 2 between others."""
+    apart = np.where(np.eye(len(deltas), dtype=bool), np.inf, deltas)
+    similar = deltas <= apart.min(axis=1).max() if len(deltas) > 1 else deltas <= 0
+    drawn = np.triu(1 + rng.random(deltas.shape) * np.where(similar, 0.5, 1.0), 1)
+    table: NDArray[np.float64] = drawn + drawn.T
+    return table

@@ -1,0 +1,108 @@
+import numpy as np
+import torch
+from tests.algorithms.tiny import close, fleet_of, mean, run, step
+
+from covey.algorithms import FedAvg, FedAvgC, FedAvgI, FedAvgIC
+from covey.experiment import Experiment
+from covey.plan import clients, combine, transfers
+
+P, Q, R = (1.0, 0), (2.0, 1), (3.0, 0)
+DIGITS = {
+    "data": "digits",
+    "clients": 12,
+    "partition": "dirichlet:0.3",
+    "edges": 4,
+    "samples": 30,
+    "model": "softmax-regression",
+    "rounds": 3,
+    "batch": 0,
+    "mode": "stacked",
+}
+
+
+def digits(algorithm, **more):
+    loop = Experiment.make({**DIGITS, **more}).make_loop(algorithm=algorithm)
+    progress = loop.begin()
+    loop.go(progress)
+    return progress
+
+
+def test_two_rounds_by_hand():
+    # one group: round 1 is an epoch of FedAvg, round 2 two group averages of two epochs each at rates .9, .81, .729 …
+    fleet = fleet_of([P], [Q, Q])
+    algorithm = FedAvgIC(groups=1, tau1=2, tau2=2, epoch_decay=0.9)
+    w = mean((1, step((0, 0), P)), (2, step((0, 0), Q, Q)))
+    assert close(run(algorithm, fleet).models[0], w)
+    for first in (1, 3):
+        at_p, at_q = w, w
+        for epoch in (first, first + 1):
+            at_p, at_q = step(at_p, P, rate=0.9**epoch), step(at_q, Q, Q, rate=0.9**epoch)
+        w = mean((1, at_p), (2, at_q))
+    assert close(run(algorithm, fleet, rounds=2).models[0], w)
+
+
+def test_groups_average_on_their_own_before_the_global_mean():
+    fleet = fleet_of([P], [Q], [R])
+    algorithm = FedAvgIC(groups=3, tau2=2, epoch_decay=1.0)
+    w = mean((1, step((0, 0), P)), (1, step((0, 0), Q)), (1, step((0, 0), R)))
+    alone = [step(step(w, sample), sample) for sample in (P, Q, R)]
+    assert close(run(algorithm, fleet, rounds=2).models[0], mean(*((1, v) for v in alone)))
+
+
+def test_one_group_is_fedavg():
+    grouped = digits(FedAvgIC(groups=1, tau1=1, tau2=1, epoch_decay=1.0, combined=False))
+    # equal up to the order in which models arrive and are added
+    assert torch.allclose(grouped.models[0], digits(FedAvg()).models[0], atol=1e-6)
+
+
+class Grouped(FedAvgIC):
+    """FedAvg-IC with given groups: rounding in the gradients must not decide who is grouped with whom."""
+
+    def learn(self, state, outcome, rng):
+        return {"groups": [[0, 3, 6, 9, 11], [1, 4, 7, 10], [2, 5, 8]], "heads": [3, 1, 8]}
+
+
+def test_combined_aggregation_changes_no_model_and_saves_traffic():
+    apart = digits(Grouped(combined=False), edges=3)
+    together = digits(Grouped(combined=True), edges=3)
+    assert torch.allclose(apart.models[0], together.models[0], atol=1e-6)
+    algorithm = FedAvgIC(groups=2, combined=False)
+    fleet = fleet_of(*[[P]] * 8, edge_of=[0, 0, 0, 0, 1, 1, 1, 1])
+    plan = algorithm.plan(2, fleet, {"groups": [[0, 1, 4, 5], [2, 3, 6, 7]], "heads": [0, 2]}, np.random.default_rng(0))
+
+    def far(plan):
+        return sum(n for pair, n in transfers(plan).items() if set(pair) != {"client", "edge"})
+
+    assert far(combine(plan, fleet)) < far(plan)
+
+
+def test_the_decay_is_a_ring_of_stars_and_equals_rounds_without_it():
+    fleet = fleet_of([P], [Q], [R])
+    state = {"groups": [[0, 1], [2]], "heads": [1, 2]}
+    rng = np.random.default_rng(0)
+    plan = FedAvgIC(combined=False, tau2=3, epoch_decay=0.5).plan(3, fleet, state, rng)
+    # epochs 1 + 3 = 4, 5 and 6 came before those of round 3
+    rates = [star.children[0].rate for star in plan.children[0].children]
+    assert rates == [0.5**4, 0.5**5, 0.5**6]
+    assert str(plan.children[0].children[0].at) == "client 1"
+
+
+def test_gradients_are_sent_once():
+    progress = digits(FedAvgIC(groups=2, combined=False, tau2=1), rounds=2)
+    # 12 models of the warm-up, 12 gradients, and in round 2 one model a group
+    assert progress.traffic[("client", "cloud")] == 12 + 12 + 2
+
+
+def test_the_variants_look_at_one_cost_each():
+    fleet = Experiment.make(DIGITS).make_fleet()
+    sizes = {}
+    for kind in (FedAvgI, FedAvgC, FedAvgIC):
+        algorithm = kind(groups=4)
+        loop = Experiment.make(DIGITS).make_loop(algorithm=algorithm, fleet=fleet)
+        progress = loop.begin()
+        loop.go(progress, [lambda report: True])
+        sizes[kind] = progress.state["groups"]
+        plan = algorithm.plan(2, fleet, progress.state, np.random.default_rng(0))
+        assert clients(plan) == set(range(12))
+    assert (FedAvgI().alpha_comm, FedAvgC().alpha_iid) == (0, 0)
+    assert sizes[FedAvgI] != sizes[FedAvgC]

@@ -1,0 +1,35 @@
+from tests.algorithms.tiny import close, fleet_of, mean, run, step
+
+from covey.algorithms import HierFAVG
+
+P, Q, R = (1.0, 0), (2.0, 1), (3.0, 0)
+
+
+def test_a_round_by_hand():
+    # edge 0 has P and Q, edge 1 has R twice; two averages at the edge, then one at the cloud by 1 + 1 and 2 samples
+    fleet = fleet_of([P], [Q], [R, R], edge_of=[0, 0, 1])
+    first = mean((1, step((0, 0), P)), (1, step((0, 0), Q)))
+    # from (0, 0): P gives (.5, -.5), Q gives (-1, 1), so the edge's first mean is (-.25, .25)
+    assert first == (-0.25, 0.25)
+    second = mean((1, step(first, P)), (1, step(first, Q)))
+    alone = step(step((0, 0), R, R), R, R)
+    expected = mean((2, second), (2, alone))
+    progress = run(HierFAVG(tau2=2), fleet)
+    assert close(progress.models[0], expected)
+
+
+def test_its_plan_and_traffic():
+    fleet = fleet_of([P], [Q], [R, R], edge_of=[0, 0, 1])
+    progress = run(HierFAVG(tau2=3), fleet, rounds=2)
+    # 2 rounds x 3 averages x 3 clients between clients and edges, 2 rounds x 2 edges between edges and cloud
+    assert progress.traffic[("client", "edge")] == progress.traffic[("edge", "client")] == 2 * 3 * 3
+    assert progress.traffic[("edge", "cloud")] == progress.traffic[("cloud", "edge")] == 2 * 2
+
+
+def test_one_edge_is_fedavg_of_the_same_epochs():
+    from covey.algorithms import FedAvg
+
+    fleet = fleet_of([P], [Q], [R, R])
+    hier = run(HierFAVG(tau2=1), fleet, rounds=3)
+    flat = run(FedAvg(), fleet, rounds=3)
+    assert hier.models[0].equal(flat.models[0])
