@@ -14,6 +14,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,12 @@ class Store:
         except (OSError, sqlite3.DatabaseError) as error:
             raise BadValue("out", str(folder), f"a folder for runs that can be read and written ({error})") from None
 
+        self._behind = ThreadPoolExecutor(max_workers=1)  # rounds do not wait for the disk
+        self._settling: Future[None] | None = None
+
     def close(self) -> None:
         """Let go of the database."""
+        self._behind.shutdown()
         self._db.close()
 
     def __enter__(self) -> Store:
@@ -133,8 +138,8 @@ class Store:
             self._save(run, round, checkpoint)
         text = json.dumps(metrics | {"checkpoint": checkpoint is not None})
         self._write("INSERT OR REPLACE INTO rounds VALUES (?, ?, ?)", run, round, text)
-        if checkpoint is not None:
-            self._sweep(run, round)
+        if checkpoint is not None and (self._settling is None or self._settling.done()):
+            self._settling = self._behind.submit(self._settle, self.path(run, round))
 
     def rounds(self, run: str) -> list[dict[str, Any]]:
         """The metrics of every round, in order."""
@@ -178,8 +183,6 @@ class Store:
         try:
             with part.open("wb") as file:
                 file.write(checkpoint.encode())
-                file.flush()
-                os.fsync(file.fileno())
             part.replace(target)
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -189,9 +192,11 @@ class Store:
                 f"make room, then: covey resume {run}"
             ) from None
 
-    def _sweep(self, run: str, round: int) -> None:
-        """Keep the newest two checkpoints."""
-        for old in sorted((self.folder / run).glob("round-*.safetensors"))[:-2]:
+    def _settle(self, target: Path) -> None:
+        """Bring a checkpoint to the disk itself, against a power cut, and drop all but it and the one before."""
+        with contextlib.suppress(FileNotFoundError), target.open("rb") as file:
+            os.fsync(file.fileno())
+        for old in sorted(target.parent.glob("round-*.safetensors"))[:-2]:
             old.unlink(missing_ok=True)
 
     def _write(self, statement: str, *values: Any) -> None:

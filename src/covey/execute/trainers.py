@@ -60,10 +60,11 @@ class Memory:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """One client's result: its model and what it now remembers."""
+    """One client's result: its model, whether all of it is a number, and what the client now remembers."""
 
     job: Job
     model: Tensor
+    finite: bool
     memory: dict[str, Tensor]
 
 
@@ -119,7 +120,7 @@ class OneByOne:
                     task.optimiser.step(params, grads, state, rate, None)
                 steps += 1
         new = rule.remember(flat, job.model, own_flat, memory.shared, rate * steps) if rule.remembers else {}
-        return Trained(job, flat, new)
+        return Trained(job, flat, bool(torch.isfinite(flat.sum())), new)
 
 
 class Stacked:
@@ -160,12 +161,14 @@ class Stacked:
             self._step(params, state, received, own, shared, x, y, mask, now, active)
         result = torch.cat([params[name].view(shape[0], -1) for name in layout.parameters], dim=1)
         taken = torch.full((shape[0],), float(shape[1])) if batches.active is None else batches.active.sum(dim=1)
+        rows = result.unbind()
+        finite = torch.isfinite(result.sum(dim=1)).tolist()
         for j in range(count):
             new = {}
             if rule.remembers:
                 mine = {name: vectors[j] for name, vectors in own_flat.items()}
-                new = rule.remember(result[j], start[j], mine, memory.shared, float(rates[j] * taken[j]))
-            yield Trained(jobs[j], result[j], new)
+                new = rule.remember(rows[j], start[j], mine, memory.shared, float(rates[j] * taken[j]))
+            yield Trained(jobs[j], rows[j], finite[j], new)
 
     def _eager_step(
         self,
