@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from covey.errors import BadPlan
-from covey.plan.nodes import Forest, Mesh, Place, Plan, Ring, Star, Train, client
+from covey.plan.nodes import Forest, Mesh, Place, Plan, Ring, Star, Train, client, cloud
 
 
 def leaves(plan: Plan) -> Iterator[Train]:
@@ -92,7 +92,9 @@ def _transfers(plan: Plan, times: int, count: Counter[tuple[str, str]], *, root:
 
 
 def check(plan: Plan, fleet_size: int) -> None:
-    """Refuse a plan that names a client the fleet does not have."""
-    for leaf in leaves(plan):
-        if leaf.client >= fleet_size:
-            raise BadPlan(f"the plan trains client {leaf.client}; the fleet has clients 0 to {fleet_size - 1}")
+    """Refuse a plan that names a client the fleet does not have, to train or as a place where models meet."""
+    place = client(plan.client) if isinstance(plan, Train) else getattr(plan, "at", cloud)
+    if place.kind == "client" and place.number >= fleet_size:
+        raise BadPlan(f"the plan names client {place.number}; the fleet has clients 0 to {fleet_size - 1}")
+    for child in getattr(plan, "children", ()):
+        check(child, fleet_size)

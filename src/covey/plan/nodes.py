@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -56,11 +57,10 @@ class Train(_Node):
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "client", int(self.client))
-        if self.client < 0:
-            raise BadPlan(f"Train has client {self.client}; clients are numbered from 0")
-        if self.epochs is not None and self.epochs < 1:
-            raise BadPlan(f"Train of client {self.client} has epochs {self.epochs}; allowed is 1 or more")
+        object.__setattr__(self, "client", _whole("Train", "client", self.client, 0))
+        if self.epochs is not None:
+            epochs = _whole(f"Train of client {self.client}", "epochs", self.epochs, 1)
+            object.__setattr__(self, "epochs", epochs)
         if not (self.rate >= 0 and math.isfinite(self.rate)):
             raise BadPlan(f"Train of client {self.client} has rate {self.rate}; allowed is 0 or more")
 
@@ -95,11 +95,9 @@ class Star(_Node):
         merge: str = "mean",
     ) -> None:
         kept = _children("Star", children)
-        if int(rounds) != rounds or rounds < 1:
-            raise BadPlan(f"Star has rounds {rounds}; allowed is a whole number from 1 up")
         object.__setattr__(self, "children", kept)
-        object.__setattr__(self, "rounds", int(rounds))
-        object.__setattr__(self, "at", at)
+        object.__setattr__(self, "rounds", _whole("Star", "rounds", rounds, 1))
+        object.__setattr__(self, "at", _place("Star", at))
         object.__setattr__(self, "weights", _weights("Star", weights, len(kept)))
         object.__setattr__(self, "merge", merge)
 
@@ -136,7 +134,7 @@ class Forest(_Node):
         kept = _children("Forest", children)
         object.__setattr__(self, "children", kept)
         object.__setattr__(self, "slots", _slots("Forest", slots, len(kept)))
-        object.__setattr__(self, "at", at)
+        object.__setattr__(self, "at", _place("Forest", at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +170,7 @@ class Mesh(_Node):
         by_samples = isinstance(weights, str) and weights == "samples"
         object.__setattr__(self, "weights", "samples" if by_samples else _weights("Mesh", weights, len(kept)))
         object.__setattr__(self, "slots", _slots("Mesh", slots, len(kept)))
-        object.__setattr__(self, "at", at)
+        object.__setattr__(self, "at", _place("Mesh", at))
 
     def neighbours(self, child: int) -> list[int]:
         """The children linked to that one, in ascending order."""
@@ -181,6 +179,21 @@ class Mesh(_Node):
 
 Plan: TypeAlias = Train | Star | Ring | Mesh | Forest
 NODES = (Train, Star, Ring, Mesh, Forest)
+
+
+def _whole(owner: str, name: str, value: Any, low: int) -> int:
+    """That value as a whole number; floats that are whole are fine, since arrays of them are common."""
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        number = int(value)
+        if number == value and number >= low:
+            return number
+    raise BadPlan(f"{owner} has {name} {value!r}; allowed is a whole number from {low} up")
+
+
+def _place(kind: str, at: Place) -> Place:
+    if not isinstance(at, Place):
+        raise BadPlan(f"{kind} is at {at!r}; allowed are cloud, edge(number) and client(number)")
+    return at
 
 
 def _children(kind: str, children: Iterable[Plan]) -> tuple[Plan, ...]:
@@ -211,15 +224,16 @@ def _weights(kind: str, weights: Sequence[float] | str | None, k: int) -> tuple[
 
 
 def _slots(kind: str, slots: Sequence[int] | None, k: int) -> tuple[int, ...]:
-    kept = tuple(range(k)) if slots is None else tuple(int(s) for s in slots)
-    if len(kept) != k or len(set(kept)) != k or min(kept) < 0:
+    kept = tuple(range(k)) if slots is None else tuple(_whole(kind, "slot", s, 0) for s in slots)
+    if len(kept) != k or len(set(kept)) != k:
         raise BadPlan(f"{kind} has slots {list(kept)} for {k} children; give each child its own number from 0 up")
     return kept
 
 
 def _links(links: Any, k: int) -> tuple[tuple[int, int], ...]:
-    rows = [tuple(int(v) for v in row) for row in links]
-    if len(rows) == k and all(len(row) == k for row in rows) and {v for row in rows for v in row} <= {0, 1}:
+    rows = [tuple(_whole("Mesh", "a link with", v, 0) for v in row) for row in links]
+    is_matrix = len(rows) == k and all(len(row) == k and not row[a] for a, row in enumerate(rows))
+    if is_matrix and {v for row in rows for v in row} <= {0, 1}:
         for a in range(k):
             for b in range(a):
                 if rows[a][b] != rows[b][a]:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from covey.fleet import Fleet
 from covey.plan.count import starts_at
-from covey.plan.nodes import Forest, Mesh, Plan, Ring, Star, Train, edge
+from covey.plan.nodes import Forest, Mesh, Place, Plan, Ring, Star, Train, edge
 
 
 def combine(plan: Plan, fleet: Fleet) -> Plan:
@@ -29,13 +29,13 @@ def combine(plan: Plan, fleet: Fleet) -> Plan:
         return _with_children(plan, children)
     by_edge: dict[int, list[int]] = {}
     for j, child in enumerate(children):
-        place = starts_at(child)
-        by_edge.setdefault(_edge(place.kind, place.number, fleet, j), []).append(j)
+        by_edge.setdefault(_edge(starts_at(child), fleet, alone=-2 - j), []).append(j)
+    home = _edge(plan.at, fleet, alone=-1)
     merged: list[Plan] = []
     weights: list[float] = []
     for e, members in by_edge.items():
         shares = [plan.weights[j] for j in members] if plan.weights else None
-        if len(members) == 1 or edge(e) == plan.at:
+        if len(members) == 1 or e == home or (shares and not sum(shares)):
             merged += [children[j] for j in members]
             weights += shares or []
         else:
@@ -44,11 +44,11 @@ def combine(plan: Plan, fleet: Fleet) -> Plan:
     return Star(merged, rounds=plan.rounds, at=plan.at, weights=weights if plan.weights else None)
 
 
-def _edge(kind: str, index: int, fleet: Fleet, unique: int) -> int:
-    """The edge a place belongs to; something at the cloud shares an edge with nobody."""
-    if kind == "client":
-        return fleet.edge(index)
-    return index if kind == "edge" else -1 - unique
+def _edge(place: Place, fleet: Fleet, *, alone: int) -> int:
+    """The edge a place belongs to; the cloud shares an edge with nobody and gets the number `alone`."""
+    if place.kind == "client":
+        return fleet.edge(place.number)
+    return place.number if place.kind == "edge" else alone
 
 
 def without(plan: Plan, absent: Collection[int]) -> Plan | None:
@@ -79,6 +79,8 @@ def without(plan: Plan, absent: Collection[int]) -> Plan | None:
     number = {j: new for new, j in enumerate(kept)}
     links = [(number[a], number[b]) for a, b in plan.links if a in number and b in number]
     shares = [plan.weights[j] for j in kept] if isinstance(plan.weights, tuple) else plan.weights
+    if isinstance(shares, list) and not sum(shares):  # those who had a share are gone: nobody is left to mix with
+        return Mesh(children, (), slots=slots, at=plan.at)
     return Mesh(children, links, weights=shares, slots=slots, at=plan.at)
 
 

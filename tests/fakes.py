@@ -1,0 +1,117 @@
+"""Small stand-ins: an executor whose models are numbers, random plans, and a fleet of a few made-up samples."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+
+from covey.execute.walk import Failure, Job, Send
+from covey.fleet import Fleet, FleetData
+from covey.plan import Forest, Mesh, Ring, Star, Train, client, cloud, edge
+
+
+class ExactMean:
+    """The weighted mean in exact fractions."""
+
+    def __init__(self):
+        self.sum, self.total = Fraction(0), Fraction(0)
+
+    def add(self, model, weight):
+        self.sum += model * Fraction(weight)
+        self.total += Fraction(weight)
+
+    def result(self):
+        return self.sum / self.total
+
+
+def halfway(job):
+    """Training moves a model half of the way to a number of its client's own."""
+    return (job.model + 10 * (job.client + 1)) / 2
+
+
+@dataclass
+class Numbers:
+    """Models are fractions. `waves` says who trained together, `visits` which numbers the trainings had."""
+
+    train: object = halfway
+    failing: frozenset = frozenset()
+    fails: object = None
+    waves: list = field(default_factory=list)
+    visits: Counter = field(default_factory=Counter)
+    sent: list = field(default_factory=list)
+    merged: list = field(default_factory=list)
+    _jobs: list = field(default_factory=list)
+    _others: list = field(default_factory=list)
+
+    def start(self, ticket, effect):
+        (self._jobs if isinstance(effect, Job) else self._others).append((ticket, effect))
+
+    def finished(self):
+        if self._others:
+            others, self._others = self._others, []
+            self.sent.append([(send.source, send.target) for _, send in others if isinstance(send, Send)])
+            yield from ((ticket, None) for ticket, _ in others)
+            return
+        jobs, self._jobs = self._jobs, []
+        self.waves.append([job.client for _, job in jobs])
+        for ticket, job in jobs:
+            self.visits[job.client, job.visit] += 1
+            lost = job.client in self.failing or (self.fails is not None and self.fails(job))
+            yield ticket, Failure("lost") if lost else self.train(job)
+
+    def merger(self, name):
+        self.merged.append(name)
+        return ExactMean()
+
+
+CLIENTS = 6
+EDGES = 3
+SIZES = [1, 2, 3, 5, 8, 13]
+places = st.one_of(st.just(cloud), st.integers(0, EDGES - 1).map(edge), st.integers(0, CLIENTS - 1).map(client))
+trains = st.integers(0, CLIENTS - 1).map(Train)
+
+
+@st.composite
+def _links(draw, k):
+    pairs = [(a, b) for b in range(k) for a in range(k) if a != b]
+    return draw(st.lists(st.sampled_from(pairs), max_size=4)) if pairs else []
+
+
+@st.composite
+def _inner(draw, children):
+    """A node over some of these children: any kind, any place, weights given or not."""
+    kids = draw(st.lists(children, min_size=1, max_size=4))
+    kind = draw(st.sampled_from(["star", "star", "ring", "forest", "mesh"]))
+    at = draw(places)
+    if kind == "ring":
+        return Ring(kids)
+    if kind == "forest":
+        return Forest(kids, at=at)
+    shares = st.lists(st.integers(0, 4), min_size=len(kids), max_size=len(kids)).filter(any)
+    weights = draw(st.none() | shares)
+    if kind == "mesh":
+        return Mesh(kids, draw(_links(len(kids))), weights=weights, at=at)
+    return Star(kids, rounds=draw(st.integers(1, 2)), at=at, weights=weights)
+
+
+plans = st.recursive(trains, _inner, max_leaves=10)
+
+
+def small_fleet(sizes, *, features=4, classes=3, seed=0, tests=2, edge_of=None):
+    """Clients with so many samples each, drawn around a class mean; the last samples of each are its tests."""
+    rng = np.random.default_rng(seed)
+    total = sum(sizes) + tests * len(sizes)
+    y = rng.integers(classes, size=total)
+    centres = rng.normal(size=(classes, features))
+    x = (centres[y] + 0.5 * rng.normal(size=(total, features))).astype(np.float32)
+    test_y = rng.integers(classes, size=60)
+    test_x = (centres[test_y] + 0.5 * rng.normal(size=(60, features))).astype(np.float32)
+    ends = np.cumsum([size + tests for size in sizes])
+    own = [np.arange(end - size - tests, end) for end, size in zip(ends, sizes, strict=True)]
+    train_of = tuple(part[:size] for part, size in zip(own, sizes, strict=True))
+    test_of = tuple(part[size:] for part, size in zip(own, sizes, strict=True))
+    labels = np.stack([np.bincount(y[part], minlength=classes) for part in train_of])
+    data = FleetData("made-up", x, y, test_x, test_y, train_of, test_of, classes)
+    return Fleet(labels, edge_of=edge_of, data=data)
