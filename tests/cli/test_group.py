@@ -74,6 +74,8 @@ def test_people_get_a_table_and_the_members():
     text = run(FLEET, "--method", "random", "--groups", 2)
     assert "CoV" in text
     assert "van-01" in text
+    assert "left out" not in text.splitlines()[-1]
+    assert "left out: van-" in run(FLEET, "--method", "icg", "--groups", 6)
 
 
 def test_noise_and_search_are_passed_on():

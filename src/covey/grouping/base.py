@@ -101,10 +101,11 @@ class Grouping:
         >>> Grouping(((0, 1), (2,)), heads=(1, 2)).renamed(np.array([7, 8, 9])).heads
         (8, 9)
         """
+        name = names.tolist()
         return Grouping(
-            tuple(tuple(names[list(members)]) for members in self.groups),
-            left_out=tuple(names[list(self.left_out)]),
-            heads=None if self.heads is None else tuple(names[list(self.heads)]),
+            tuple(tuple(name[i] for i in members) for members in self.groups),
+            left_out=tuple(name[i] for i in self.left_out),
+            heads=None if self.heads is None else tuple(name[i] for i in self.heads),
             links=self.links,
         )
 

@@ -105,7 +105,7 @@ def _greedy(
 def _best(pool: Pool, look_at: int, rng: np.random.Generator) -> tuple[int, float]:
     """The position of the free client that leaves the group least concentrated, and that concentration."""
     if look_at < len(pool.ids):
-        start = int(rng.integers(len(pool.ids) - look_at + 1))
+        start = int(rng.random() * (len(pool.ids) - look_at + 1))
         together = pool.concentrations(slice(start, start + look_at))
         position = int(together.argmin())
         if together[position] < np.inf:  # else nobody in this window is free

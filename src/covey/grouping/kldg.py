@@ -59,7 +59,7 @@ def smoothed_kl(sums: Floats) -> Floats:
     [0.0, 0.1308]
     """
     counts = np.maximum(sums, 1.0)
-    totals = counts.sum(axis=-1)
+    totals = counts @ np.ones(sums.shape[-1])
     # sum p log(m p) = sum c log(c) / t - log(t) + log(m)
     entropy = np.einsum("...j,...j->...", counts, np.log(counts)) / totals - np.log(totals)
     kl: Floats = entropy + np.log(sums.shape[-1])

@@ -51,7 +51,7 @@ def swap_search(
     for _ in range(passes):
         changed = 0
         for c in rng.permutation(state.clients).tolist():
-            start = 0 if look_at >= state.clients else int(rng.integers(state.clients - look_at + 1))
+            start = 0 if look_at >= state.clients else int(rng.random() * (state.clients - look_at + 1))
             changed += state.trade(c, slice(start, start + look_at))
             if moves:
                 changed += state.move(c, min_size)
