@@ -1,0 +1,153 @@
+"""Group-FEL: edges form balanced groups, the cloud samples groups by how balanced they are.
+
+Liu et al., "Group Formation and Sampling in Group-based Hierarchical Federated Learning", Algorithm 1. Symbols: K is
+`group_rounds`, E `local_epochs`, MinGS `min_size`, MaxCoV `max_cov`, S the share `sample` of the groups.
+With other groupings and uniform sampling it is the frame of the paper's baselines, which are registered below.
+
+What departs: lines 8 to 16 hand on x_E, x_K and x_T where the letter names x_{E-1} and so on. Groups are drawn without
+replacement, as the authors do; Eq. 4 is unbiased only with it (`replacement`; who is drawn twice trains once and counts
+twice). An edge with fewer than MinGS clients is one group.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from scipy.special import softmax
+
+from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
+from covey.errors import BadValue
+from covey.fleet import Fleet
+from covey.grouping import group, missing, options
+from covey.grouping.measures import cov_of
+from covey.plan import Plan, Star, Train, edge
+from covey.sampling import Floats, GroupSampling, group_odds, sample_groups
+
+Groups = list[list[int]]
+Aggregation = Literal["plain", "unbiased", "stabilised"]
+LARGEST = 700.0  # exp of more is infinite
+
+
+@ALGORITHMS.register("group-fel", paper="Group-FEL")
+@settings
+class GroupFEL(Algorithm):
+    """Balanced groups at the edges, sampled by their balance; each averages K times, then the cloud averages."""
+
+    grouping: Annotated[str, Field(description="how every edge groups its clients")] = "cov"
+    min_size: Annotated[int, Field(ge=1, description="least clients of a group (MinGS)")] = 5
+    max_cov: Annotated[float, Field(ge=0, description="CoV at which cov stops growing a group (MaxCoV)")] = 1.0
+    sampling: Annotated[GroupSampling, Field(description="how the cloud draws groups")] = "esrcov"
+    sample: Annotated[float, Field(gt=0, le=1, description="share of the groups that take part in a round")] = 0.2
+    replacement: Annotated[bool, Field(description="draw groups with replacement")] = False
+    aggregation: Annotated[Aggregation, Field(description="by samples, by Eq. 4 or by Eq. 39")] = "plain"
+    group_rounds: Annotated[int, Field(ge=1, description="rounds of a group in a global round (K)")] = 5
+    local_epochs: Annotated[int | None, Field(ge=1, description="local epochs (E); the run's unless given")] = None
+    regroup: Annotated[int, Field(ge=0, description="rounds between regroupings; 0 is never")] = 0
+
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+        """Sample groups; each averages K times at its edge, then the cloud averages the groups."""
+        groups: Groups = state["groups"]
+        odds = group_odds(cov_of([fleet.labels[g].sum(axis=0) for g in groups]), self.sampling)
+        count = max(1, int(self.sample * len(groups) + 0.5))
+        drawn = Counter(sample_groups(odds, count, rng, replacement=self.replacement))
+        stars = [group_star(groups[k], fleet, self.group_rounds, self.local_epochs) for k in drawn]
+        samples = np.array([times * fleet.sizes[groups[k]].sum() for k, times in drawn.items()])
+        if self.aggregation == "plain":
+            return Star(stars, weights=samples.tolist())
+        return self._corrected(stars, samples / fleet.sizes.sum(), odds[list(drawn)] + np.log(count))
+
+    def _corrected(self, stars: list[Star], shares: Floats, odds: Floats) -> Plan:
+        """Weights n_g / (n p_g S), which is Eq. 4, or these over their sum, which is Eq. 39."""
+        logs = np.log(shares) - odds  # 1 / p_g alone may be larger than any number
+        if self.aggregation == "stabilised":
+            return Star(stars, weights=softmax(logs).tolist())
+        if logs.max() > LARGEST:
+            raise BadValue("aggregation", "unbiased", "plain or stabilised where sampled groups are this unlikely")
+        return Star(stars, weights=np.exp(logs).tolist(), merge="sum")
+
+    def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
+        """Form groups, unless the grouping has to wait for the clients' gradients."""
+        return {"groups": [] if self._waits() else self._form(fleet, rng)}
+
+    def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
+        """Form groups anew where the time has come."""
+        due = outcome.round > 0 and self.regroup > 0 and outcome.round % self.regroup == 0
+        if state["groups"] and not due:
+            return state
+        gradients = outcome.gradients() if self._waits() else None
+        return {"groups": self._form(outcome.fleet, rng, gradients)}
+
+    def _waits(self) -> bool:
+        return "updates" in missing(self.grouping, {})
+
+    def _form(self, fleet: Fleet, rng: np.random.Generator, gradients: NDArray[np.float32] | None = None) -> Groups:
+        extras = {"max_cov": self.max_cov} if "max_cov" in options(self.grouping) else {}
+        return form_groups(self.grouping, fleet, self.min_size, rng, gradients=gradients, **extras)
+
+    def parts(self) -> dict[str, str]:
+        """The cost of Eq. 5 is counted, with secure aggregation as the group operation."""
+        return {"prices": "cifar-secure"}
+
+
+def form_groups(
+    grouping: str,
+    fleet: Fleet,
+    min_size: int,
+    rng: np.random.Generator,
+    *,
+    gradients: NDArray[np.float32] | None = None,
+    **extras: Any,
+) -> Groups:
+    """Every edge groups its own clients, all of whom are two hops apart."""
+    groups: Groups = []
+    for members in map(np.array, fleet.edges):
+        found = group(
+            grouping,
+            fleet.labels[members],
+            min_size=min(min_size, len(members)),
+            rng=rng,
+            edges=np.zeros_like(members),
+            sizes=fleet.sizes[members],
+            distances=2 - 2 * np.eye(len(members)),
+            updates=None if gradients is None else gradients[members],
+            **extras,
+        )
+        groups += [members[list(inside)].tolist() for inside in found]
+    return groups
+
+
+def group_star(members: list[int], fleet: Fleet, rounds: int, epochs: int | None) -> Star:
+    """One group: its clients train, their edge averages, again and again."""
+    return Star((Train(i, epochs) for i in members), rounds=rounds, at=edge(fleet.edge(members[0])))
+
+
+@ALGORITHMS.register("ouea", paper="Mhaisen et al., OUEA; Group-FEL")
+@settings
+class OUEA(GroupFEL):
+    """OUEA's grouping in Group-FEL's frame: clusters of similar clients are dealt over the groups."""
+
+    grouping: Annotated[Literal["cdg"], Field(description="fixed by the name")] = "cdg"
+    sampling: Annotated[GroupSampling, Field(description="how the cloud draws groups")] = "uniform"
+
+
+@ALGORITHMS.register("share", paper="Deng et al., SHARE; Group-FEL")
+@settings
+class SHARE(GroupFEL):
+    """SHARE's grouping in Group-FEL's frame: the next client is the one that least raises KL to even labels."""
+
+    grouping: Annotated[Literal["kldg"], Field(description="fixed by the name")] = "kldg"
+    sampling: Annotated[GroupSampling, Field(description="how the cloud draws groups")] = "uniform"
+
+
+@ALGORITHMS.register("fed-cbs", paper="Zhang et al., Fed-CBS; Group-FEL")
+@settings
+class FedCBS(GroupFEL):
+    """Fed-CBS's sampling in Group-FEL's frame: groups are drawn anew every round, with odds for balance."""
+
+    grouping: Annotated[Literal["qcid"], Field(description="fixed by the name")] = "qcid"
+    sampling: Annotated[GroupSampling, Field(description="how the cloud draws groups")] = "uniform"
+    regroup: Annotated[int, Field(ge=0, description="rounds between regroupings; 0 is never")] = 1

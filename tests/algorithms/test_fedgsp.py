@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+import torch
+from tests.tiny import fleet_of, loop_of, model_after, random_fleet, small_network, two_weights
+
+from covey.algorithms import FedGSP
+from covey.execute.walk import walk
+from covey.fleet import Fleet
+from covey.grouping.measures import cpd_of
+from covey.plan import Ring, Star, clients
+from covey.theory import communication_bytes, computing_seconds
+
+SIZES = (7, 4, 9, 3, 6, 5, 8)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("growth", "alpha", "beta", "expected"),
+    [
+        ("linear", 0.5, 3, [3 * 1, 3 * 1, 3 * 2, 3 * 2, 3 * 3]),  # floor(0.5 (r - 1) + 1)
+        ("log", 2.0, 10, [10, 10 * 2, 10 * 3, 10 * 3, 10 * 4]),  # 2 ln r + 1 = 1, 2.39, 3.20, 3.77, 4.22
+        ("exp", 0.5, 2, [2 * 1, 2 * 1, 2 * 2, 2 * 3, 2 * 5]),  # 1.5^(r - 1) = 1, 1.5, 2.25, 3.38, 5.06
+        ("exp", 1.0, 1, [1, 2, 4, 8, 16]),
+    ],
+)
+def test_growth_is_eq_1_to_3(growth, alpha, beta, expected):
+    algorithm = FedGSP(growth=growth, alpha=alpha, beta=beta)
+    assert [algorithm.groups_in(r, 1000) for r in range(1, 6)] == expected
+    assert algorithm.groups_in(10**6, 1000) <= 1000
+    assert max(algorithm.groups_in(r, 12) for r in range(1, 2000)) <= 12
+
+
+def test_a_round_is_rings_under_a_star():
+    fleet = Fleet(np.eye(4, dtype=int)[np.arange(40) % 4] * 5)
+    plan = FedGSP(kappa=0.5).plan(1, fleet, {}, rng())
+    assert isinstance(plan, Star)
+    assert plan.weights is None
+    assert len(plan.children) == int(0.5 * 10)
+    for ring in plan.children:
+        assert isinstance(ring, Ring)
+        assert sorted(np.argmax(fleet.labels[[t.client for t in ring.children]], axis=1)) == [0, 1, 2, 3]
+    assert FedGSP(weights="uniform").plan(1, fleet, {}, rng()).weights == (1.0,) * 3
+
+
+def test_who_is_left_over_idles_or_is_dealt_out():
+    # K = 7, M = 3: two clusters of three, so that one client is left.
+    fleet = random_fleet(SIZES)
+    settings = {"growth": "linear", "alpha": 0, "beta": 3, "kappa": 1.0}
+    assert len(clients(FedGSP(**settings).plan(1, fleet, {}, rng()))) == 6
+    assert len(clients(FedGSP(**settings, rest="deal").plan(1, fleet, {}, rng()))) == 7
+
+
+def test_rounds_regroup_and_reshuffle():
+    fleet, algorithm = random_fleet(SIZES), FedGSP(beta=2, kappa=1.0, growth="linear", alpha=0)
+    plans = [algorithm.plan(r, fleet, {}, np.random.default_rng(r)) for r in (1, 2, 3)]
+    assert plans[0] != plans[1] != plans[2]
+
+
+def test_as_many_groups_as_clients_is_fedavg():
+    fleet, settings = random_fleet(SIZES), {"batch": 3, "lr": 0.2, "rounds": 2}
+    gsp = model_after(
+        "fedgsp", fleet, small_network(), growth="linear", alpha=0, beta=len(SIZES), kappa=1.0, **settings
+    )
+    torch.testing.assert_close(gsp, model_after("fedavg", fleet, small_network(), **settings), rtol=1e-5, atol=1e-6)
+
+
+def test_one_group_is_a_ring():
+    fleet = random_fleet(SIZES)
+    loop = loop_of(
+        "fedgsp", fleet, small_network(), growth="linear", alpha=0, beta=1, kappa=1.0, batch=3, lr=0.2, rounds=1
+    )
+    progress, seen = loop.begin(), []
+    start = progress.models[0]
+    loop.go(progress, [lambda report: seen.append(report.plan) or False])
+    (ring,) = seen[0].children
+    assert isinstance(ring, Ring)
+    assert clients(ring) == set(range(7))
+    loop.executor.begin(1)
+    assert torch.equal(walk(ring, [start], fleet.sizes.tolist(), loop.executor).models[0], progress.models[0])
+
+
+def test_a_ring_by_hand():
+    # x = 1 with label 0 and x = 1 with label 0 again, one step each of rate 1: 1/2, then + 1 - sigma(1).
+    fleet = fleet_of([[(1.0, 0)], [(1.0, 0)]])
+    model = model_after("fedgsp", fleet, two_weights(), beta=1)
+    assert model[0].item() == pytest.approx(0.5 + 1 - 1 / (1 + np.exp(-1)), rel=1e-6)
+
+
+def test_the_papers_prices_take_its_growth():
+    algorithm = FedGSP()
+    seconds = computing_seconds(lambda r: algorithm.groups_in(r, 368), rounds=34, clients=368)
+    everyone = computing_seconds(lambda r: 368, rounds=34, clients=368)
+    assert seconds[-1] > everyone[-1]
+    assert communication_bytes(rounds=34, clients=368) == pytest.approx(2 * 0.3 * 368 * 34 * 4 * 6_603_710)
+
+
+def test_groups_look_more_alike_than_random_ones():
+    fleet = Fleet(np.random.default_rng(0).dirichlet([0.3] * 6, 60).round(2) * 100 // 1)
+    rings = FedGSP(kappa=1.0, growth="linear", alpha=0).plan(1, fleet, {}, rng()).children
+    grouped = cpd_of([fleet.labels[[t.client for t in ring.children]].sum(axis=0) for ring in rings])
+    random = np.mean(
+        [
+            cpd_of([fleet.labels[g].sum(axis=0) for g in np.random.default_rng(s).permutation(60).reshape(10, 6)])
+            for s in range(5)
+        ]
+    )
+    assert grouped < random

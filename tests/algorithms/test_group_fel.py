@@ -1,0 +1,182 @@
+import numpy as np
+import pytest
+import torch
+from tests.tiny import fleet_of, loop_of, model_after, random_fleet, small_network, two_weights
+
+from covey.algorithms import GroupFEL, make_algorithm
+from covey.errors import BadValue
+from covey.fleet import Fleet
+from covey.grouping import GROUPINGS
+from covey.plan import Star, Train, clients, edge
+from covey.theory import PRICES, total_cost
+
+SIZES = (7, 4, 9, 3, 6, 5, 8, 4, 7, 6, 5, 9)
+EDGES = (0, 1) * 6
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def plan_of(algorithm, fleet):
+    return algorithm.plan(1, fleet, algorithm.start(fleet, rng()), rng())
+
+
+def test_a_round_is_stars_at_edges_under_the_cloud():
+    fleet = random_fleet(SIZES, edge_of=EDGES)
+    plan = plan_of(GroupFEL(min_size=3, sample=1.0, group_rounds=4, local_epochs=2), fleet)
+    assert plan.rounds == 1
+    assert plan.merge == "mean"
+    assert clients(plan) == set(range(12))
+    for star in plan.children:
+        members = [train.client for train in star.children]
+        assert star.rounds == 4
+        assert len(members) >= 3
+        assert star.at == edge(EDGES[members[0]])
+        assert {EDGES[i] for i in members} == {star.at.number}
+        assert all(train == Train(train.client, 2) for train in star.children)
+    assert plan.weights == tuple(fleet.sizes[[t.client for t in star.children]].sum() for star in plan.children)
+
+
+def test_a_round_by_hand():
+    # One step of rate 1 from a = 0: x = 1 with label 0 gives +1/2, x = 2 with label 1 gives -1. Groups of one.
+    fleet = fleet_of([[(1.0, 0)], [(2.0, 1), (2.0, 1)]])
+    settings = {"min_size": 1, "max_cov": 9.0, "sample": 1.0, "group_rounds": 1}
+    model = model_after("group-fel", fleet, two_weights(), **settings)
+    assert model[0].item() == pytest.approx((1 * 0.5 + 2 * -1.0) / 3)
+
+
+def test_a_fifth_of_the_groups_is_sampled():
+    fleet = Fleet(np.eye(10, dtype=int)[np.arange(60) % 10] * 5)
+    assert len(plan_of(GroupFEL(min_size=2, grouping="random"), fleet).children) == round(0.2 * 30)
+
+
+def test_balanced_groups_come_more_often():
+    # Groups (0, 1) and (2, 3): CoV 0 and 1. With ESRCoV the first always comes.
+    fleet = Fleet([[4, 0], [0, 4], [4, 0], [4, 0]])
+    algorithm = GroupFEL(sample=0.5)
+    state = {"groups": [[0, 1], [2, 3]]}
+    for seed in range(20):
+        plan = algorithm.plan(1, fleet, state, np.random.default_rng(seed))
+        assert clients(plan) == {0, 1}
+
+
+def weights_by_hand(aggregation: str, replacement: bool = False) -> Star:
+    # Group CoVs 1/2 and 1: RCoV p = 2/3, 1/3; samples 4 and 8 of 12.
+    fleet = Fleet([[3, 1], [8, 0]])
+    algorithm = GroupFEL(sampling="rcov", sample=1.0, aggregation=aggregation, replacement=replacement)
+    return algorithm.plan(1, fleet, {"groups": [[0], [1]]}, rng())
+
+
+def test_unbiased_weights_are_eq_4():
+    plan = weights_by_hand("unbiased")
+    assert plan.merge == "sum"
+    assert plan.weights == pytest.approx((1 / (2 / 3 * 2) * 4 / 12, 1 / (1 / 3 * 2) * 8 / 12))
+
+
+def test_stabilised_weights_are_eq_39():
+    plan = weights_by_hand("stabilised")
+    first, second = 1 / (2 / 3 * 2) * 4 / 12, 1 / (1 / 3 * 2) * 8 / 12
+    assert plan.merge == "mean"
+    assert plan.weights == pytest.approx((first / (first + second), second / (first + second)))
+
+
+def test_plain_weights_are_samples():
+    assert weights_by_hand("plain").weights == (4, 8)
+
+
+def test_eq_4_with_replacement_is_unbiased():
+    # The mean weight of a group over many draws is its share of all samples, 4/12 and 8/12.
+    fleet = Fleet([[3, 1], [8, 0]])
+    algorithm = GroupFEL(sampling="rcov", sample=1.0, aggregation="unbiased", replacement=True)
+    generator, total = rng(), np.zeros(2)
+    for _ in range(4000):
+        plan = algorithm.plan(1, fleet, {"groups": [[0], [1]]}, generator)
+        for star, weight in zip(plan.children, plan.weights, strict=True):
+            total[star.children[0].client] += weight
+    assert total / 4000 == pytest.approx([4 / 12, 8 / 12], abs=0.02)
+
+
+def test_hopeless_odds_are_refused_unbiased_and_taken_stabilised():
+    # CoV 0 against 1: with ESRCoV the second group's odds are below any number.
+    fleet = Fleet([[4, 4], [8, 0]])
+    state = {"groups": [[0], [1]]}
+    with pytest.raises(BadValue, match="aggregation is 'unbiased'; allowed is plain or stabilised"):
+        GroupFEL(sample=1.0, aggregation="unbiased").plan(1, fleet, state, rng())
+    assert GroupFEL(sample=1.0, aggregation="stabilised").plan(1, fleet, state, rng()).weights == (0.0, 1.0)
+
+
+def test_groups_are_formed_anew_every_r_rounds():
+    fleet = random_fleet(SIZES)
+    loop = loop_of("group-fel", fleet, small_network(), grouping="random", min_size=3, regroup=2, rounds=4, lr=0.01)
+    progress = loop.begin()
+    seen = [progress.state["groups"]]
+    loop.go(progress, [lambda report: seen.append(progress.state["groups"]) or False])
+    assert [seen[t] == seen[t - 1] for t in range(1, 5)] == [True, False, True, False]
+
+
+def test_the_cost_is_eq_5_and_a_budget_stops_the_run():
+    fleet = random_fleet(SIZES, edge_of=EDGES)
+    settings = {"min_size": 3, "group_rounds": 2, "local_epochs": 3, "rounds": 6, "lr": 0.01}
+    loop = loop_of("group-fel", fleet, small_network(), **settings)
+    progress, groups, costs = loop.begin(), [], []
+
+    def note(report):
+        groups.append([[train.client for train in star.children] for star in report.plan.children])
+        costs.append(report.metrics["cost"])
+
+    loop.go(progress, [note])
+    prices = PRICES["cifar-secure"]
+    expected = [total_cost(groups[: t + 1], fleet.sizes, K=2, E=3, prices=prices) for t in range(6)]
+    assert costs == pytest.approx(expected)
+
+    loop = loop_of("group-fel", fleet, small_network(), budget=expected[2], **settings)
+    summary = loop.go(loop.begin())
+    assert summary["rounds"] == 3
+    assert summary["cost"] == pytest.approx(expected[2])
+    assert "accuracy" in summary
+
+
+def test_any_algorithm_can_be_priced_and_none_is_unasked():
+    fleet = random_fleet(SIZES)
+    plain = loop_of("fedavg", fleet, small_network())
+    assert "cost" not in plain.go(plain.begin())
+    priced = loop_of("fedavg", fleet, small_network(), prices="cifar-fedprox")
+    everyone = [list(range(12))]
+    expected = total_cost([everyone], fleet.sizes, K=1, E=1, prices=PRICES["cifar-fedprox"])
+    assert priced.go(priced.begin())["cost"] == pytest.approx(expected)
+    limited = loop_of("fedavg", fleet, small_network(), budget=1.0, rounds=5)
+    assert limited.go(limited.begin())["rounds"] == 1
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS.names)
+def test_any_grouping_trains(grouping):
+    fleet = random_fleet(SIZES, edge_of=EDGES)
+    model = model_after("group-fel", fleet, small_network(), grouping=grouping, min_size=3, lr=0.1)
+    assert torch.isfinite(model).all()
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "rcov", "srcov", "esrcov"])
+@pytest.mark.parametrize("aggregation", ["plain", "stabilised"])
+def test_any_sampling_trains(sampling, aggregation):
+    settings = {"sampling": sampling, "aggregation": aggregation, "min_size": 3, "sample": 0.5, "lr": 0.1}
+    model = model_after("group-fel", random_fleet(SIZES), small_network(), **settings)
+    assert torch.isfinite(model).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "grouping", "regroup"), [("ouea", "cdg", 0), ("share", "kldg", 0), ("fed-cbs", "qcid", 1)]
+)
+def test_baselines_are_settings_of_the_frame(name, grouping, regroup):
+    fleet, settings = random_fleet(SIZES, edge_of=EDGES), {"min_size": 3, "rounds": 2, "lr": 0.1}
+    baseline = model_after(name, fleet, small_network(), **settings)
+    frame = {"grouping": grouping, "sampling": "uniform", "regroup": regroup}
+    assert torch.equal(baseline, model_after("group-fel", fleet, small_network(), **frame, **settings))
+    with pytest.raises(BadValue, match=f"grouping is 'cov'; allowed is '{grouping}'"):
+        make_algorithm(name, {"grouping": "cov"})
+
+
+def test_a_small_edge_is_one_group():
+    fleet = random_fleet((4, 4, 4, 4, 4), edge_of=(0, 0, 0, 0, 1))
+    groups = GroupFEL(min_size=4).start(fleet, rng())["groups"]
+    assert sorted(map(sorted, groups)) == [[0, 1, 2, 3], [4]]

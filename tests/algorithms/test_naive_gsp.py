@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+from tests.tiny import random_fleet
+
+from covey.algorithms import NaiveGSP, NaiveGSPICG, make_algorithm
+from covey.errors import BadValue
+from covey.fleet import Fleet
+from covey.plan import Ring, Star, clients
+
+SIZES = (7, 4, 9, 3, 6, 5, 8)
+
+
+@pytest.mark.parametrize("kind", [NaiveGSP, NaiveGSPICG])
+def test_groups_and_orders_stay(kind):
+    fleet, algorithm = random_fleet(SIZES), kind(groups=3, kappa=1.0)
+    state = algorithm.start(fleet, np.random.default_rng(0))
+    plans = [algorithm.plan(r, fleet, state, np.random.default_rng(r)) for r in (1, 2)]
+    assert plans[0] == plans[1]
+    assert isinstance(plans[0], Star)
+    assert all(isinstance(ring, Ring) for ring in plans[0].children)
+    assert clients(plans[0]) == set(range(7))
+
+
+def test_a_share_of_the_groups_takes_part():
+    fleet, algorithm = random_fleet(SIZES * 4), NaiveGSP()
+    plan = algorithm.plan(1, fleet, algorithm.start(fleet, np.random.default_rng(0)), np.random.default_rng(0))
+    assert len(plan.children) == 3
+
+
+def test_icg_groups_hold_one_of_each_kind():
+    fleet = Fleet(np.eye(4, dtype=int)[np.arange(40) % 4] * 5)
+    for members in NaiveGSPICG().start(fleet, np.random.default_rng(0))["groups"]:
+        assert fleet.labels[members].sum(axis=0).tolist() == [5, 5, 5, 5]
+    with pytest.raises(BadValue, match="grouping is 'random'; allowed is 'icg'"):
+        make_algorithm("naive-gsp-icg", {"grouping": "random"})

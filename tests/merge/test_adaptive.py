@@ -1,0 +1,78 @@
+from math import sqrt
+
+import pytest
+import torch
+from tests.tiny import model_after, random_fleet, small_network
+
+from covey.merge import Adagrad, Adam, Yogi, make_server
+
+TAU = 1e-3
+
+
+def two_steps(server) -> tuple[float, float]:
+    """From 1 with changes of 0.2 and then -0.1."""
+    memory: dict[str, torch.Tensor] = {}
+    first = server.step(torch.tensor([1.0]), torch.tensor([1.2]), memory)
+    second = server.step(first, first - 0.1, memory)
+    return first.item(), second.item()
+
+
+M1 = 0.1 * 0.2  # b1 x 0 + (1 - b1) D
+M2 = 0.9 * M1 + 0.1 * -0.1
+
+
+def expected(v1: float, v2: float, rate: float) -> tuple[float, float]:
+    first = 1 + rate * M1 / (sqrt(v1) + TAU)
+    return first, first + rate * M2 / (sqrt(v2) + TAU)
+
+
+def test_adagrad_by_hand():
+    v1 = TAU**2 + 0.2**2
+    v2 = v1 + 0.1**2
+    assert two_steps(Adagrad(0.5)) == pytest.approx(expected(v1, v2, 0.5), rel=1e-5)
+
+
+def test_adam_by_hand():
+    v1 = 0.99 * TAU**2 + 0.01 * 0.2**2
+    v2 = 0.99 * v1 + 0.01 * 0.1**2
+    assert two_steps(Adam(0.5)) == pytest.approx(expected(v1, v2, 0.5), rel=1e-5)
+
+
+def test_yogi_by_hand():
+    v1 = TAU**2 + 0.01 * 0.2**2  # v < D^2, so the sign is -1
+    v2 = v1 + 0.01 * 0.1**2  # 0.000401 < 0.01: again
+    assert two_steps(Yogi(0.5)) == pytest.approx(expected(v1, v2, 0.5), rel=1e-5)
+    memory = {"m": torch.zeros(1), "v": torch.ones(1)}
+    Yogi().step(torch.zeros(1), torch.full((1,), 0.5), memory)
+    assert memory["v"].item() == pytest.approx(1 - 0.01 * 0.25)  # v > D^2: down
+
+
+def test_no_change_no_step():
+    for server in (Adagrad(), Adam(), Yogi()):
+        assert server.step(torch.ones(3), torch.ones(3), {}).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("spec", ["adam:0", "adagrad:-1", "yogi:fast", "replace:2"])
+def test_a_bad_rate_is_named(spec):
+    with pytest.raises(ValueError, match=r"server.* is .*; allowed is"):
+        make_server(spec)
+
+
+def test_replace_is_fedavg():
+    fleet, settings = random_fleet((7, 4, 9)), {"batch": 3, "lr": 0.2, "rounds": 2}
+    plain = model_after("fedavg", fleet, small_network(), **settings)
+    assert torch.equal(model_after("fedavg", fleet, small_network(), server="replace", **settings), plain)
+    assert not torch.allclose(model_after("fedavg", fleet, small_network(), server="adam", **settings), plain)
+
+
+def test_batch_statistics_are_merged_and_not_stepped():
+    def network() -> torch.nn.Module:
+        model = small_network()
+        model.features.append(torch.nn.BatchNorm1d(6))
+        return model
+
+    fleet, settings = random_fleet((8, 8, 8)), {"batch": 4, "lr": 0.1}
+    merged = model_after("fedavg", fleet, network(), **settings)
+    stepped = model_after("fedavg", fleet, network(), server="adam:0.1", **settings)
+    assert torch.equal(stepped[-12:], merged[-12:])  # running mean and variance of six units come last
+    assert not torch.allclose(stepped[:-12], merged[:-12])

@@ -1,0 +1,74 @@
+"""What every registered merge promises."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey.merge import MERGES
+
+NOT_A_MEAN = {"sum"}  # its weights mean what they say
+MEANS = [name for name in MERGES.names if name not in NOT_A_MEAN]
+shares = st.lists(st.floats(0.1, 10), min_size=2, max_size=6)
+
+
+def merged(name: str, models: list[torch.Tensor], weights: list[float]) -> torch.Tensor:
+    merger = MERGES[name]()
+    for model, weight in zip(models, weights, strict=True):
+        merger.add(model, weight)
+    return merger.result()
+
+
+def models_of(count: int, seed: int) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(7, generator=generator) for _ in range(count)]
+
+
+@pytest.mark.parametrize("name", MERGES.names)
+@settings(max_examples=20, deadline=None)
+@given(weights=shares, seed=st.integers(0, 100), data=st.data())
+def test_the_order_does_not_matter(name, weights, seed, data):
+    models = models_of(len(weights), seed)
+    order = data.draw(st.permutations(range(len(weights))))
+    shuffled = merged(name, [models[j] for j in order], [weights[j] for j in order])
+    torch.testing.assert_close(shuffled, merged(name, models, weights), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MERGES.names)
+def test_one_model_comes_out_as_it_went_in(name):
+    (model,) = models_of(1, 0)
+    found = merged(name, [model], [1.0])
+    assert torch.equal(found, model)
+    found += 1
+    assert not torch.equal(found, model)
+
+
+@pytest.mark.parametrize("name", MEANS)
+@settings(max_examples=20, deadline=None)
+@given(weights=shares, seed=st.integers(0, 100), scale=st.floats(0.01, 100))
+def test_only_the_ratio_of_weights_matters(name, weights, seed, scale):
+    models = models_of(len(weights), seed)
+    scaled = merged(name, models, [scale * w for w in weights])
+    torch.testing.assert_close(scaled, merged(name, models, weights), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", MEANS)
+@settings(max_examples=20, deadline=None)
+@given(weights=shares)
+def test_equal_models_give_that_model(name, weights):
+    model = torch.tensor([1.0, -2.0, 3.5])
+    torch.testing.assert_close(merged(name, [model.clone() for _ in weights], weights), model)
+
+
+@pytest.mark.parametrize("name", MERGES.names)
+def test_what_goes_in_is_not_changed(name):
+    models = models_of(3, 0)
+    before = [model.clone() for model in models]
+    merged(name, models, [1.0, 2.0, 3.0])
+    assert all(torch.equal(a, b) for a, b in zip(models, before, strict=True))
+
+
+@pytest.mark.parametrize("name", MERGES.names)
+def test_nothing_to_merge_is_a_mistake(name):
+    with pytest.raises(ValueError, match="nothing was added"):
+        MERGES[name]().result()
