@@ -1,14 +1,16 @@
-"""What a plan costs: networks and who stands where on them, transfers that share links, devices, the papers' prices.
+"""What a plan costs: networks and who stands where on them, transfers that share links, devices.
 
     network_from("fat-tree:10", edge_of)  a topology by name, or from a file
     place(network, edge_of)               clients, edge servers and the cloud on its nodes
     FlowSimulator(network)                transfers and waits in time
+    aggregation_seconds(network, …)       one aggregation and broadcast
     DEVICES, mix, stragglers, Windows     what clients run on, who is slow, who is awake
     count_flops(model, batch)             operations per sample
 
 `docs/network.md` says what is modelled and what is not.
 """
 
+from covey.network.aggregation import aggregation_seconds
 from covey.network.crew import Windows, mix, stragglers
 from covey.network.devices import DEVICES, Device, device
 from covey.network.flops import Flops, count_flops
@@ -28,6 +30,7 @@ __all__ = [
     "Placement",
     "Router",
     "Windows",
+    "aggregation_seconds",
     "count_flops",
     "device",
     "fat_tree",

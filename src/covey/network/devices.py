@@ -25,6 +25,7 @@ import numpy as np
 from covey.errors import BadValue, UnknownName
 from covey.network import units
 from covey.registry import Registry
+from covey.theory.prices import PRICES
 
 Curve = tuple[float, ...]
 """Coefficients of a polynomial, the highest power first."""
@@ -104,47 +105,25 @@ for _name, _speed, _summary, _paper in (
 ):
     DEVICES.add(_name, Device(_name, _speed), summary=_summary, paper=_paper)
 
-DEVICES.add(
-    "raspberry-pi-4",
-    Device(
-        "raspberry-pi-4",
+for _name, _data, _summary in (
+    ("raspberry-pi-4", "cifar", "a Raspberry Pi 4 as measured with a ResNet on CIFAR-10"),
+    ("raspberry-pi-4-speech", "speech", "a Raspberry Pi 4 as measured with a small CNN on Speech Commands"),
+):
+    _secure, _scaffold, _fedprox, _backdoor = (
+        PRICES[f"{_data}-{kind}"] for kind in ("secure", "scaffold", "fedprox", "backdoor")
+    )
+    _measured = Device(
+        _name,
         8e9,
-        training={
-            "sgd": (0.07093414, -0.00559966),
-            "scaffold": (0.07093414, 0.02784322),
-            "fedprox": (0.06719291, 0.14201339),
-        },
+        training={"sgd": _secure.train, "scaffold": _scaffold.train, "fedprox": _fedprox.train},
         group_costs={
-            "secure-aggregation": (0.01629675, -0.02373668, 0.55442565),
-            "secure-aggregation-scaffold": (0.01879308, 0.18775216, 0.19883809),
-            "backdoor-detection": (0.00548707, 0.0038231, -0.06900253),
+            "secure-aggregation": _secure.group,
+            "secure-aggregation-scaffold": _scaffold.group,
+            "backdoor-detection": _backdoor.group,
         },
         watts=6.4,
-    ),
-    summary="a Raspberry Pi 4 as measured with a ResNet on CIFAR-10",
-    paper="Group-FEL",
-)
-
-DEVICES.add(
-    "raspberry-pi-4-speech",
-    Device(
-        "raspberry-pi-4-speech",
-        8e9,
-        training={
-            "sgd": (0.00244381, 0.10137752),
-            "scaffold": (0.00259606, 0.10145685),
-            "fedprox": (0.00247751, 0.10650803),
-        },
-        group_costs={
-            "secure-aggregation": (0.00564634, 0.04887151, 0.03296802),
-            "secure-aggregation-scaffold": (0.01546567, -0.14052762, 0.8393565),
-            "backdoor-detection": (0.00079432, -0.00142096, 0.02028448),
-        },
-        watts=6.4,
-    ),
-    summary="a Raspberry Pi 4 as measured with a small CNN on Speech Commands",
-    paper="Group-FEL",
-)
+    )
+    DEVICES.add(_name, _measured, summary=_summary, paper="Group-FEL")
 
 
 def device(text: str) -> Device:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,11 @@ def count_flops(model: nn.Module, batch: Tensor, *, device: str = "meta") -> Flo
     `device="cpu"` is for models that look at their numbers, which meta tensors do not have.
 
     >>> import torch
-    >>> count_flops(nn.Linear(784, 10), torch.zeros(4, 784))  # 2 x 784 x 10, and again for the weights' gradient
+    >>> count_flops(torch.nn.Linear(784, 10), torch.zeros(4, 784))  # 2 x 784 x 10, and again for the weights' gradient
     Flops(forward=15680.0, backward=15680.0)
     """
+    from torch.utils.flop_counter import FlopCounterMode  # here, for networks alone do not need torch
+
     model, batch = copy.deepcopy(model).to(device), batch.to(device)
     with FlopCounterMode(display=False) as counter:
         out = model(batch)

@@ -49,9 +49,17 @@ class FlowSimulator:
     ([0], 0.501)
     """
 
-    def __init__(self, network: Network, *, ties: Ties = "spread", seed: int = 0, record: bool = False) -> None:
+    def __init__(
+        self,
+        network: Network,
+        *,
+        ties: Ties = "spread",
+        seed: int = 0,
+        record: bool = False,
+        router: Router | None = None,
+    ) -> None:
         self.network = network
-        self.router = Router(network, ties=ties, seed=seed)
+        self.router = router or Router(network, ties=ties, seed=seed)  # one that is given has its paths already
         self.now = 0.0
         self.finished: dict[int, float] = {}
         self._carried = np.zeros(len(network.arcs))

@@ -1,0 +1,133 @@
+"""Where and on what a fleet trains: all that a price needs and a plan does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from covey.errors import BadValue
+from covey.fleet import Fleet
+from covey.network.crew import Windows, mix, stragglers
+from covey.network.devices import Device, device
+from covey.network.placement import Placement, place
+from covey.network.routing import Router
+from covey.network.spec import network_from
+from covey.network.topology import Link
+from covey.seeds import generator
+
+DEFAULT_DEVICE = "phone-5gflops"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A fleet on a network.
+
+    `devices`, `sizes` and `slowdown` say what client i runs on, how many samples it holds and how many times as long it
+    takes; `flops` are operations per sample, forward and backward; `epochs` and `rule` are the run's. Clients are awake
+    always unless there are `windows`. Servers merge on `server`, at once if there is none. `operation` is what clients
+    do whenever their models meet (secure aggregation, backdoor detection), at the price of their devices.
+    """
+
+    placement: Placement
+    devices: Sequence[Device]
+    sizes: Sequence[int]
+    flops: float
+    model_bytes: float
+    epochs: int = 1
+    rule: str = "sgd"
+    slowdown: Sequence[float] | None = None
+    windows: Windows | None = None
+    server: Device | None = None
+    operation: str | None = None
+
+    def __post_init__(self) -> None:
+        clients = len(self.placement.clients)
+        for name in ("devices", "sizes", "slowdown"):
+            given = getattr(self, name)
+            if given is not None and len(given) != clients:
+                raise BadValue(name, len(given), f"one a client, which are {clients}")
+        if self.operation is not None:
+            for kind in set(self.devices):
+                kind.group_seconds(self.operation, 1)
+
+    @cached_property
+    def router(self) -> Router:
+        """Paths, found once for all rounds."""
+        return Router(self.placement.network)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers of 4 bytes a model has."""
+        return int(self.model_bytes // 4)
+
+    def train_seconds(self, client: int, epochs: int | None) -> float:
+        """Computing time of one training of that client."""
+        seconds = self.devices[client].train_seconds(
+            self.sizes[client], flops=self.flops, epochs=epochs or self.epochs, rule=self.rule
+        )
+        return seconds if self.slowdown is None else seconds * self.slowdown[client]
+
+
+def make_site(
+    fleet: Fleet,
+    *,
+    network: str,
+    flops: float,
+    model_bytes: float,
+    link: str | None = None,
+    trunk: str | None = None,
+    device_: str | None = None,
+    server_device: str | None = None,
+    stragglers_: str | None = None,
+    day: float | None = None,
+    operation: str | None = None,
+    epochs: int = 1,
+    rule: str = "sgd",
+    seed: int = 0,
+) -> Site:
+    """A site from words: a network by name, links as 10MB/s,1ms, a device or a mix of them, stragglers as share:slowdown.
+
+    The seed deals out devices and stragglers; the network is the same for every seed.
+
+    >>> import numpy as np
+    >>> site = make_site(Fleet(np.ones((4, 2))), network="star", link="1MB/s", flops=1e9, model_bytes=4e6)
+    >>> site.placement.network.capacity[0], site.train_seconds(0, epochs=3)  # 3 epochs x 2 samples x 1 / 5
+    (1000000.0, 1.2)
+    """
+    clients = fleet.clients
+    edge_of = [fleet.edge(i) for i in range(clients)]
+    wire, backbone = (None if text is None else Link.parse(text) for text in (link, trunk))
+    built = network_from(network, edge_of, link=wire, trunk=backbone)
+    if day is not None and fleet.window_of is None:
+        raise BadValue("day", day, "a length for fleets whose clients have windows; set windows")
+    awake = None
+    if day is not None and fleet.window_of is not None:
+        awake = Windows(fleet.window_of, int(max(fleet.window_of)) + 1, day)
+    slow = None
+    if stragglers_ is not None:
+        share, slowdown = _share(stragglers_)
+        slow = stragglers(clients, share=share, slowdown=slowdown, rng=generator(seed, "stragglers")).tolist()
+    return Site(
+        placement=place(built, edge_of),
+        devices=mix(device_ or DEFAULT_DEVICE, clients, generator(seed, "devices")),
+        sizes=np.asarray(fleet.sizes).tolist(),
+        flops=flops,
+        model_bytes=model_bytes,
+        epochs=epochs,
+        rule=rule,
+        slowdown=slow,
+        windows=awake,
+        server=None if server_device is None else device(server_device),
+        operation=operation,
+    )
+
+
+def _share(text: str) -> tuple[float, float]:
+    share, _, slowdown = text.partition(":")
+    try:
+        return float(share), float(slowdown)
+    except ValueError:
+        raise BadValue("stragglers", text, "share:slowdown, such as 0.1:5") from None
