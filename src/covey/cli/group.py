@@ -193,6 +193,10 @@ def _print_one(result: Result, fleet: ClientTable, wrote: list[Path], epsilon: f
         screen.print(f"[bold]{k}[/]  {', '.join(fleet.names[i] for i in members)}", highlight=False)
     if len(result.grouping) > SHOWN_GROUPS:
         screen.print(f"and {len(result.grouping) - SHOWN_GROUPS} more groups; --out FILE.csv writes them all")
+    if result.grouping.left_out:
+        idle = [fleet.names[i] for i in result.grouping.left_out]
+        more = f" and {len(idle) - SHOWN_GROUPS} more" if len(idle) > SHOWN_GROUPS else ""
+        screen.print(f"left out: {', '.join(idle[:SHOWN_GROUPS])}{more}", highlight=False)
 
 
 def _print_comparison(results: list[Result], failures: dict[str, str]) -> None:
