@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -83,7 +84,7 @@ class LocalExecutor:
         zero = torch.zeros(self.layout.size)
         self.memory = Memory(dict.fromkeys(self.rule.remembers, zero), {n: {} for n in self.rule.remembers})
         self.round, self.attempt, self.horizon, self._key, self._rate = 0, 0, 1, 0, 0.0
-        self._sends: list[int] = []
+        self._sends: deque[int] = deque()
         self._jobs: list[tuple[int, Job]] = []
         self._changes: list[dict[str, Tensor]] = []
         self._before = self.memory.own
@@ -113,10 +114,12 @@ class LocalExecutor:
             self._sends.append(ticket)
 
     def finished(self) -> Iterator[tuple[int, Tensor | Failure | None]]:
-        """Models arrive at once; when nothing travels any more, all waiting trainings run as one wave."""
+        """Models arrive at once; when nothing travels any more, all waiting trainings run as one wave.
+
+        What travels while a wave runs arrives between two trainings, so that results are merged as they come.
+        """
         if self._sends:
-            sends, self._sends = self._sends, []
-            yield from ((ticket, None) for ticket in sends)
+            yield from self._arrived()
             return
         wave, self._jobs = self._jobs, []
         tickets: dict[int, int] = {}
@@ -132,9 +135,14 @@ class LocalExecutor:
             trainer = self.chooser.trainer(jobs, self.horizon)
             for trained in trainer.train(jobs, self._key, self._rate, self.memory):
                 yield tickets[id(trained.job)], self._accept(trained)
+                yield from self._arrived()
+
+    def _arrived(self) -> Iterator[tuple[int, None]]:
+        while self._sends:
+            yield self._sends.popleft(), None
 
     def _accept(self, trained: Trained) -> Tensor | Failure:
-        if not torch.isfinite(trained.model.sum()):
+        if not trained.finite:
             return Failure("the trained model is not finite")
         client = trained.job.client
         if trained.memory:
