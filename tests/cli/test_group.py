@@ -78,6 +78,11 @@ def test_people_get_a_table_and_the_members():
     assert "left out: van-" in run(FLEET, "--method", "icg", "--groups", 6)
 
 
+def test_names_are_printed_as_they_are(tmp_path):
+    (tmp_path / "f.csv").write_text("client,x\n[bold]a[/],1\n")
+    assert "[bold]a[/]" in run(tmp_path / "f.csv")
+
+
 def test_noise_and_search_are_passed_on():
     plain = run_json(FLEET, "--min-size", 4)["cov"]
     assert run_json(FLEET, "--min-size", 4, "--search", 3)["cov"] < plain
@@ -135,6 +140,8 @@ def test_updates_from_a_file(tmp_path):
         (["--method", "random", "--search", "2"], BadValue, "option is 'search'"),
         (["--method", "all", "--out", "x.csv"], BadValue, "one method where --out or --plot is given"),
         (["--epsilon", "0"], BadValue, "epsilon is 0.0"),
+        (["--out", "no/such/folder/g.csv"], BadValue, "allowed is a file in a folder that exists"),
+        (["--plot", "groups.txt"], BadValue, "allowed is a file that ends with .png, .svg, .pdf"),
     ],
 )
 def test_wrong_settings_are_one_clear_sentence(arguments, error, sentence):

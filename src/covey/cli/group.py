@@ -13,6 +13,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
@@ -24,6 +25,7 @@ from covey.grouping.table import ClientTable, edge_distances, read_clients, read
 from covey.seeds import generator
 
 SHOWN_GROUPS = 20
+PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,7 @@ def group(
     as_json: Annotated[bool, typer.Option("--json", help="Machine-readable output.")] = False,
 ) -> None:
     """Group the clients of a fleet; what is printed is measured on the counts in the file."""
+    _check_can_write(out, plot)
     fleet = read_clients(file)
     job = _Job(fleet, min_size, groups, _distances(network, fleet), _updates(updates), search, epsilon, seed)
     if method == "all":
@@ -150,6 +153,15 @@ def _compare(job: _Job) -> tuple[list[Result], dict[str, str]]:
     return sorted(results, key=lambda result: float(result.figures["cov"])), failures
 
 
+def _check_can_write(out: Path | None, plot: Path | None) -> None:
+    """Refuse before grouping what could not be written after it."""
+    for field, path in (("out", out), ("plot", plot)):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise BadValue(field, str(path), "a file in a folder that exists")
+    if plot is not None and plot.suffix not in PICTURES:
+        raise BadValue("plot", str(plot), f"a file that ends with {', '.join(PICTURES)}")
+
+
 def _distances(network: str | None, fleet: ClientTable) -> NDArray[np.float64] | None:
     """The table of distances that a file holds; hops through a network; 2 or 4 hops by shared edge or not."""
     if network is None:
@@ -190,20 +202,20 @@ def _print_one(result: Result, fleet: ClientTable, wrote: list[Path], epsilon: f
     for path in wrote:
         screen.print(f"wrote {path}", highlight=False)
     for k, members in enumerate(result.grouping.groups[:SHOWN_GROUPS]):
-        screen.print(f"[bold]{k}[/]  {', '.join(fleet.names[i] for i in members)}", highlight=False)
+        screen.print(f"[bold]{k}[/]  {escape(', '.join(fleet.names[i] for i in members))}", highlight=False)
     if len(result.grouping) > SHOWN_GROUPS:
         screen.print(f"and {len(result.grouping) - SHOWN_GROUPS} more groups; --out FILE.csv writes them all")
     if result.grouping.left_out:
         idle = [fleet.names[i] for i in result.grouping.left_out]
         more = f" and {len(idle) - SHOWN_GROUPS} more" if len(idle) > SHOWN_GROUPS else ""
-        screen.print(f"left out: {', '.join(idle[:SHOWN_GROUPS])}{more}", highlight=False)
+        screen.print(f"left out: {escape(', '.join(idle[:SHOWN_GROUPS]))}{more}", highlight=False)
 
 
 def _print_comparison(results: list[Result], failures: dict[str, str]) -> None:
     screen = console()
     screen.print(_table(results))
     for name, why in failures.items():
-        screen.print(f"[bold]{name}[/] cannot run: {why}", highlight=False)
+        screen.print(f"[bold]{name}[/] cannot run: {escape(why)}", highlight=False)
 
 
 def _table(results: list[Result]) -> Table:
