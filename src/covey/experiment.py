@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,11 +17,16 @@ from covey.execute.local import LocalExecutor, Training
 from covey.execute.walk import Job
 from covey.fleet import Fleet
 from covey.local import make_rule
-from covey.loop import Callback, Limits, Loop
+from covey.loop import Callback, Limits, Loop, Meter
 from covey.merge import MERGES, make_server
 from covey.models import build_model, check_fit
+from covey.network.flops import count_flops
+from covey.network.price import Meter as NetworkMeter
+from covey.network.site import Site, make_site
 from covey.store import Store
 from covey.theory import PRICES
+
+ON_NETWORK = ("link", "trunk", "device", "server_device", "stragglers", "day", "group_operation")
 
 
 class Experiment(BaseModel):
@@ -59,6 +64,17 @@ class Experiment(BaseModel):
     target_accuracy: float | None = Field(None, gt=0, le=1, description="stop when the global accuracy reaches this")
     prices: str | None = Field(None, description="prices of the metric `cost`, such as cifar-secure (Group-FEL, Eq. 5)")
     budget: float | None = Field(None, gt=0, description="stop when the cost reaches this; prices cifar-secure if none")
+    network: str | None = Field(None, description="network to keep the time on, such as fat-tree:10, or a file")
+    link: str | None = Field(None, description="its links, 10MB/s,1ms unless given")
+    trunk: str | None = Field(None, description="its links between switches; as the others unless given")
+    device: str | None = Field(None, description="what clients run on, or a mix; phone-5gflops unless given")
+    server_device: str | None = Field(None, description="what servers merge on; they take no time unless given")
+    stragglers: str | None = Field(None, description="clients that are slow, as share:slowdown, such as 0.1:5")
+    day: float | None = Field(None, gt=0, description="seconds of the day in whose windows clients are awake")
+    group_operation: str | None = Field(None, description="what clients do when models meet, as secure-aggregation")
+    stop_at_seconds: float | None = Field(
+        None, gt=0, description="stop when so many seconds have passed on the network"
+    )
     evaluate_every: int = Field(1, ge=1, description="rounds between evaluations")
     checkpoint_every: int = Field(1, ge=1, description="rounds between checkpoints")
     mode: Literal["auto", "one-by-one", "stacked", "compiled"] = Field("auto", description="how clients are trained")
@@ -100,8 +116,10 @@ class Experiment(BaseModel):
         return cls.make({**found, **(settings or {})})
 
     def make_algorithm(self) -> Algorithm:
-        """The algorithm with its settings."""
-        return make_algorithm(self.algorithm, self.options)
+        """The algorithm with its settings; one that looks at a network is given the run's."""
+        takes_network = "network" in ALGORITHMS[self.algorithm].__dataclass_fields__
+        given = {"network": self.network} if takes_network and self.network is not None else {}
+        return make_algorithm(self.algorithm, given | self.options)
 
     def make_fleet(self) -> Fleet:
         """The clients with their data."""
@@ -124,6 +142,8 @@ class Experiment(BaseModel):
         module: torch.nn.Module | None = None,
         run: str = "",
         store: Store | None = None,
+        make_executor: type[LocalExecutor] = LocalExecutor,
+        make_meter: Callable[[Site], Meter] = NetworkMeter,
     ) -> Loop:
         """The run loop; parts that are not given are made from the settings."""
         algorithm = algorithm or self.make_algorithm()
@@ -141,7 +161,7 @@ class Experiment(BaseModel):
         parts |= {name: given for name in parts if (given := getattr(self, name)) is not None}
         MERGES.entry(parts["merge"])
         training = Training(**{name: getattr(self, name) for name in Training.__dataclass_fields__})
-        executor = LocalExecutor(
+        executor = make_executor(
             module,
             data,
             training,
@@ -154,7 +174,40 @@ class Experiment(BaseModel):
         limits = Limits(**{name: getattr(self, name) for name in Limits.__dataclass_fields__})
         server = make_server(parts["server"])
         prices = PRICES[parts["prices"]] if parts["prices"] else None
-        return Loop(algorithm, fleet, executor, server, limits, seed=self.seed, prices=prices, run=run, store=store)
+        site = self._site(fleet, executor, parts["local"])
+        meter = None if site is None else make_meter(site)
+        return Loop(
+            algorithm,
+            fleet,
+            executor,
+            server,
+            limits,
+            seed=self.seed,
+            prices=prices,
+            meter=meter,
+            run=run,
+            store=store,
+        )
+
+    def _site(self, fleet: Fleet, executor: LocalExecutor, rule: str) -> Site | None:
+        """The network the run is timed on."""
+        words = {name: getattr(self, name) for name in ON_NETWORK}
+        if self.network is None:
+            for name in ("stop_at_seconds", *ON_NETWORK):
+                if getattr(self, name) is not None:
+                    raise BadValue(name, getattr(self, name), "a setting of runs with a network; set network")
+            return None
+        layout = executor.layout
+        return make_site(
+            fleet,
+            network=self.network,
+            flops=count_flops(layout.module, executor.task.x[:1]).training,
+            model_bytes=4 * layout.size,
+            epochs=self.epochs,
+            rule=rule.partition(":")[0],
+            seed=self.seed,
+            **words,
+        )
 
     def _drop(self, job: Job, round: int, attempt: int) -> str | None:
         draw = seeds.key(self.seed, round, "dropout", attempt, job.client, job.visit) / 2**63

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -47,6 +47,7 @@ class Progress:
     seconds: float = 0.0
     trainings: int = 0
     cost: float = 0.0
+    spent: dict[str, float] = field(default_factory=dict)
     traffic: Counter[tuple[str, str]] = field(default_factory=Counter)
     last: dict[str, Any] = field(default_factory=dict)
 
@@ -66,6 +67,19 @@ Callback = Callable[[Report], bool | None]
 """Called after every round; True stops the run."""
 
 
+class Meter(Protocol):
+    """Says what a round cost; what it says is added up and stored with the metrics."""
+
+    def spend(
+        self, plan: Plan, where: Sequence[Place | None], failed: Collection[tuple[int, int]], begin: float
+    ) -> Mapping[str, float]:
+        """Amounts by name, `simulated_seconds` among them.
+
+        The plan ran from models at the places `where`; `failed` are trainings that came to nothing, as (client, visit);
+        `begin` is how many simulated seconds had passed.
+        """
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """When a run ends, and how often it looks at itself."""
@@ -73,6 +87,7 @@ class Limits:
     rounds: int
     target_accuracy: float | None = None
     budget: float | None = None
+    stop_at_seconds: float | None = None
     evaluate_every: int = 1
     checkpoint_every: int = 1
     quorum: float = 0.0
@@ -91,11 +106,12 @@ class Loop:
         *,
         seed: int,
         prices: Prices | None = None,
+        meter: Meter | None = None,
         run: str = "",
         store: Store | None = None,
     ) -> None:
         self.algorithm, self.fleet, self.executor, self.server = algorithm, fleet, executor, server
-        self.limits, self.seed, self.prices, self.run, self.store = limits, seed, prices, run, store
+        self.limits, self.seed, self.prices, self.meter, self.run, self.store = limits, seed, prices, meter, run, store
         self.model_bytes = executor.layout.size * 4
 
     def begin(self) -> Progress:
@@ -111,7 +127,7 @@ class Loop:
         limits = self.limits
         while progress.round < limits.rounds:
             plan = self._round(progress)
-            done = progress.round >= limits.rounds or (limits.budget is not None and progress.cost >= limits.budget)
+            done = progress.round >= limits.rounds or self._used_up(progress)
             if done or progress.round % limits.evaluate_every == 0:
                 progress.last = self._scores(progress)
             metrics = self._metrics(progress)
@@ -166,6 +182,7 @@ class Loop:
             progress.traffic += walked.traffic
             progress.trainings += len(walked.trained)
             progress.cost += self._cost(plan)
+            self._spend(progress, plan, walked)
             if self._quorate(walked, progress.round, attempt):
                 break
         else:
@@ -193,6 +210,17 @@ class Loop:
             return 0.0
         epochs = self.executor.training.epochs
         return plan_cost(plan, self.fleet.sizes.tolist(), epochs=epochs, prices=self.prices)
+
+    def _spend(self, progress: Progress, plan: Plan, walked: Walked) -> None:
+        if self.meter is not None:
+            begin = progress.spent.get("simulated_seconds", 0.0)
+            for name, amount in self.meter.spend(plan, progress.where, walked.failed, begin).items():
+                progress.spent[name] = progress.spent.get(name, 0.0) + amount
+
+    def _used_up(self, progress: Progress) -> bool:
+        limits, seconds = self.limits, progress.spent.get("simulated_seconds", 0.0)
+        too_dear = limits.budget is not None and progress.cost >= limits.budget
+        return too_dear or (limits.stop_at_seconds is not None and seconds >= limits.stop_at_seconds)
 
     def _step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor]) -> Tensor:
         """The next model: as the local rule settles it, then by the server's step; buffers are merged, not stepped."""
@@ -251,6 +279,7 @@ class Loop:
             "traffic_bytes": sum(tiers.values()),
             "traffic": tiers,
             **({} if self.prices is None else {"cost": progress.cost}),
+            **progress.spent,
             "wall_seconds": progress.seconds,
         }
 

@@ -1,9 +1,9 @@
 """What the nodes of a plan mean: the only code that knows.
 
 A plan is walked by cooperating coroutines, one a branch. Each yields effects and gets their answers: `Job` (train this
-model on this client), `Send` (move a model), `Fork` (go on in several branches). `drive` passes jobs and sends to an
-executor and everything ready at the same time is under way together, so that an executor can train a whole wave at
-once, spread it over machines, or only keep the time. Models are opaque here: mergers know how to add them.
+model on this client), `Send` (move a model), `Meet` (models become one), `Fork` (go on in several branches). `drive`
+passes them to an executor and everything ready at the same time is under way together, so that an executor can train a
+whole wave at once, spread it over machines, or only keep the time. Models are opaque here: mergers can add them.
 
 Failures have one meaning: a Star merges who answered, a Ring hands the model past the one who did not, a Mesh mixes
 with the neighbours that are left, and a node of which nobody answered counts as not having answered itself.
@@ -12,31 +12,15 @@ with the neighbours that are left, and a node of which nobody answered counts as
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from covey.merge import Merger, Model
+from covey.execute.effects import Executor, Failure, Job, Meet, MeetsInTime, Send
+from covey.merge import Model
 from covey.plan import Forest, Mesh, Place, Plan, Ring, Star, Train, ends_at, starts_at
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Job:
-    """Train `model` on `client`; `visit` counts the client's trainings in this round, left to right in the plan."""
-
-    client: int
-    model: Model
-    epochs: int | None
-    rate: float
-    visit: int
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """Move one model."""
-
-    source: Place
-    target: Place
+__all__ = ["Executor", "Failure", "Job", "Meet", "Send", "Walked", "drive", "walk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +28,6 @@ class Fork:
     """Go on in several branches; answered when the last of them is done."""
 
     branches: list[Branch]
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What an executor answers instead of a trained model."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,20 +38,9 @@ class Got:
     samples: float
 
 
-Branch: TypeAlias = Generator[Job | Send | Fork, Any, Any]
-
-
-class Executor(Protocol):
-    """Answers effects: in this process, on a cluster, on devices, or by the clock."""
-
-    def start(self, ticket: int, effect: Job | Send) -> None:
-        """Take on one effect; its answer comes out of `finished` with the same ticket."""
-
-    def finished(self) -> Iterable[tuple[int, Model | Failure | None]]:
-        """Answers to at least one effect under way; more effects may be started while these are read."""
-
-    def merger(self, name: str) -> Merger:
-        """A new merger of that name."""
+T = TypeVar("T")
+Steps: TypeAlias = Generator[Job | Send | Meet | Fork, Any, T]
+Branch: TypeAlias = Steps[Any]
 
 
 @dataclass(slots=True)
@@ -85,6 +51,7 @@ class Walked:
     where: list[Place | None]
     trained: list[int] = field(default_factory=list)
     lost: list[tuple[int, str]] = field(default_factory=list)
+    failed: set[tuple[int, int]] = field(default_factory=set)  # who, in which of its trainings
     traffic: Counter[tuple[str, str]] = field(default_factory=Counter)
     answered: bool = True
 
@@ -114,6 +81,7 @@ def drive(root: Branch, executor: Executor, walked: Walked) -> None:
     """Step branches until all are done, handing their jobs and sends to the executor."""
     waiting: dict[int, tuple[Branch, _Join | None]] = {}
     tickets = 0
+    keeper = executor if isinstance(executor, MeetsInTime) else None
 
     def resume(branch: Branch, join: _Join | None, answer: Any) -> None:
         nonlocal tickets
@@ -128,7 +96,7 @@ def drive(root: Branch, executor: Executor, walked: Walked) -> None:
                     if not join.open:
                         todo.append((join.branch, join.join, None))
                 continue
-            if isinstance(effect, Fork) and not effect.branches:
+            if (isinstance(effect, Fork) and not effect.branches) or (isinstance(effect, Meet) and keeper is None):
                 todo.append((branch, join, None))
                 continue
             if isinstance(effect, Fork):
@@ -138,7 +106,10 @@ def drive(root: Branch, executor: Executor, walked: Walked) -> None:
             if isinstance(effect, Send):
                 walked.traffic[effect.source.kind, effect.target.kind] += 1
             waiting[tickets] = (branch, join)
-            executor.start(tickets, effect)
+            if not isinstance(effect, Meet):
+                executor.start(tickets, effect)
+            elif keeper is not None:
+                keeper.meet(tickets, effect)
             tickets += 1
 
     resume(root, None, None)
@@ -187,58 +158,63 @@ class _Steps:
                 walked.where.append(walked.where[0])
             models = [walked.models[s] for s in plan.slots]
             where = [walked.where[s] for s in plan.slots]
-            results = yield from self.several(plan, models, where, visits)
+            results = yield from self.several(plan, models, where, visits, group=False)
             for j, got in enumerate(results):
                 if got is not None:
                     walked.models[plan.slots[j]] = got.model
                     walked.where[plan.slots[j]] = ends_at(plan.children[j])
             walked.answered = any(results)
             return
-        model = walked.models[0] if len(walked.models) == 1 else self.merge([Got(m, 1) for m in walked.models])
-        if walked.where[0] is not None:
-            yield from self.send(walked.where[0], starts_at(plan))
-        got = yield from self.one(plan, model, visits)
+        model = walked.models[0] if len(walked.models) == 1 else self.merge(walked.models)
+        yield Fork([self.send(place, starts_at(plan)) for place in walked.where if place is not None])
+        got = yield from self.one(plan, model, visits, group=False)
         walked.answered = got is not None
         walked.models = [model if got is None else got.model]
         walked.where = [ends_at(plan)]
 
-    def one(self, plan: Plan, model: Model, visits: Any) -> Generator[Job | Send | Fork, Any, Got | None]:
-        """The node in a place where one model goes in and one comes out."""
+    def one(self, plan: Plan, model: Model, visits: Any, *, group: bool) -> Steps[Got | None]:
+        """The node in a place where one model goes in and one comes out; `group` as in `Send`."""
         if isinstance(plan, Train):
             return (yield from self.train(plan, model, visits))
         if isinstance(plan, Star):
-            return (yield from self.star(plan, model, visits))
+            return (yield from self.star(plan, model, visits, group=group))
         if isinstance(plan, Ring):
-            return (yield from self.ring(plan, model, visits))
-        results = yield from self.several(plan, [model] * len(plan.children), [plan.at] * len(plan.children), visits)
-        answered = [(j, got) for j, got in enumerate(results) if got is not None]
+            return (yield from self.ring(plan, model, visits, group=group))
+        count = len(plan.children)
+        results = yield from self.several(plan, [model] * count, [plan.at] * count, visits, group=group)
+        answered = {j: got for j, got in enumerate(results) if got is not None and got.samples > 0}
         if not answered:
             return None
-        for j, _ in answered:
-            yield from self.send(ends_at(plan.children[j]), plan.at)
-        gots = [got for _, got in answered]
-        return Got(self.merge(gots), sum(got.samples for got in gots))
+        ends = [ends_at(plan.children[j]) for j in answered]
+        yield Fork([self.send(end, plan.at, group=group) for end in ends])
+        yield _meeting(plan.at, ends)
+        samples = [got.samples for got in answered.values()]
+        return Got(self.merge([got.model for got in answered.values()], samples), sum(samples))
 
-    def train(self, plan: Train, model: Model, visit: int) -> Generator[Job | Send | Fork, Any, Got | None]:
+    def train(self, plan: Train, model: Model, visit: int) -> Steps[Got | None]:
         job = Job(plan.client, model, plan.epochs, plan.rate, visit)
         answer = yield job
         if isinstance(answer, Failure):
             self.walked.lost.append((plan.client, answer.reason))
+            self.walked.failed.add((plan.client, visit))
             return None
         self.walked.trained.append(plan.client)
         if self.observe is not None:
             self.observe(job, answer)
         return Got(answer, float(self.sizes[plan.client]))
 
-    def star(self, plan: Star, model: Model, visits: Any) -> Generator[Job | Send | Fork, Any, Got | None]:
+    def star(self, plan: Star, model: Model, visits: Any, *, group: bool) -> Steps[Got | None]:
         samples = 0.0
+        ends: list[Place] = []
 
         def branch(j: int, child: Plan, visits: Any) -> Branch:
             nonlocal samples
-            yield from self.send(plan.at, starts_at(child))
-            got = yield from self.one(child, model, visits)
+            yield from self.send(plan.at, starts_at(child), group=group)
+            gathers = isinstance(child, Star) and child.rounds == 1
+            got = yield from self.one(child, model, visits, group=group or not gathers)
             if got is not None:
-                yield from self.send(ends_at(child), plan.at)
+                yield from self.send(ends_at(child), plan.at, group=group)
+                ends.append(ends_at(child))
                 weight = got.samples if plan.weights is None else plan.weights[j]
                 if weight > 0:
                     merger.add(got.model, weight)
@@ -247,64 +223,79 @@ class _Steps:
         answered = None
         for round_visits in visits:
             merger, samples = self.executor.merger(plan.merge), 0.0
+            ends.clear()
             yield Fork([branch(j, child, round_visits[j]) for j, child in enumerate(plan.children)])
             if samples > 0:
+                yield _meeting(plan.at, ends)
                 model = merger.result()
                 answered = Got(model, samples)
         return answered
 
-    def ring(self, plan: Ring, model: Model, visits: Any) -> Generator[Job | Send | Fork, Any, Got | None]:
+    def ring(self, plan: Ring, model: Model, visits: Any, *, group: bool) -> Steps[Got | None]:
         at = starts_at(plan)
         samples = 0.0
         for child, child_visits in zip(plan.children, visits, strict=True):
-            yield from self.send(at, starts_at(child))
-            got = yield from self.one(child, model, child_visits)
+            yield from self.send(at, starts_at(child), group=group)
+            got = yield from self.one(child, model, child_visits, group=True)
             if got is not None:
                 model, at = got.model, ends_at(child)
                 samples += got.samples
         return Got(model, samples) if samples > 0 else None
 
     def several(
-        self, plan: Mesh | Forest, models: list[Model], where: Sequence[Place | None], visits: Any
-    ) -> Generator[Job | Send | Fork, Any, list[Got | None]]:
+        self, plan: Mesh | Forest, models: list[Model], where: Sequence[Place | None], visits: Any, *, group: bool
+    ) -> Steps[list[Got | None]]:
         results: list[Got | None] = [None] * len(plan.children)
 
         def branch(j: int, child: Plan) -> Branch:
             source = where[j]
             if source is not None:
-                yield from self.send(source, starts_at(child))
-            results[j] = yield from self.one(child, models[j], visits[j])
+                yield from self.send(source, starts_at(child), group=group)
+            results[j] = yield from self.one(child, models[j], visits[j], group=True)
 
         yield Fork([branch(j, child) for j, child in enumerate(plan.children)])
         if isinstance(plan, Mesh):
-            return (yield from self.mix(plan, results))
+            return (yield from self.mix(plan, results, group=group))
         return results
 
-    def mix(self, plan: Mesh, results: list[Got | None]) -> Generator[Job | Send | Fork, Any, list[Got | None]]:
+    def mix(self, plan: Mesh, results: list[Got | None], *, group: bool) -> Steps[list[Got | None]]:
         answered = {j: got for j, got in enumerate(results) if got is not None}
         alive = [(a, b) for a, b in plan.links if a in answered and b in answered]
         places = [ends_at(child) for child in plan.children]
-        yield Fork([self.send(places[s], places[t]) for a, b in alive for s, t in ((a, b), (b, a))])
+        yield Fork([self.send(places[s], places[t], group=group) for a, b in alive for s, t in ((a, b), (b, a))])
+        met = Counter(j for link in alive for j in link)
+        yield Fork([_meet(Meet(places[j], 1 + met[j])) for j in answered])
         mixed: list[Got | None] = []
         for j, got in enumerate(results):
             if got is None:
                 mixed.append(None)
                 continue
-            merger = self.executor.merger("mean")
-            for i in sorted({j} | {a + b - j for a, b in alive if j in (a, b)}):
-                merger.add(answered[i].model, answered[i].samples if plan.weights == "samples" else _share(plan, i))
-            mixed.append(Got(merger.result(), got.samples))
+            near = sorted({j} | {a + b - j for a, b in alive if j in (a, b)})
+            shares = [answered[i].samples if plan.weights == "samples" else _share(plan, i) for i in near]
+            if any(shares):
+                got = Got(self.merge([answered[i].model for i in near], shares), got.samples)
+            mixed.append(got)
         return mixed
 
-    def send(self, source: Place, target: Place) -> Branch:
+    def send(self, source: Place, target: Place, *, group: bool = False) -> Branch:
         if source != target:
-            yield Send(source, target)
+            yield Send(source, target, group)
 
-    def merge(self, gots: Sequence[Got]) -> Model:
+    def merge(self, models: Sequence[Model], shares: Sequence[float] | None = None) -> Model:
         merger = self.executor.merger("mean")
-        for got in gots:
-            merger.add(got.model, got.samples)
+        for model, share in zip(models, shares or [1.0] * len(models), strict=True):
+            if share > 0:
+                merger.add(model, share)
         return merger.result()
+
+
+def _meeting(at: Place, ends: Sequence[Place]) -> Meet:
+    """The meeting of models that come from these places."""
+    return Meet(at, len(ends), tuple(end.number for end in ends if end.kind == "client"))
+
+
+def _meet(meeting: Meet) -> Branch:
+    yield meeting
 
 
 def _share(plan: Mesh, child: int) -> float:

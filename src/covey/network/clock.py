@@ -47,7 +47,7 @@ class Clock:
     >>> from covey.network.site import make_site
     >>> from covey.plan import Star, Train
     >>> fleet = Fleet(np.array([[10], [20]]))
-    >>> site = make_site(fleet, network="star", link="1MB/s,0s", device_="1GFLOPS", flops=1e8, model_bytes=1e6)
+    >>> site = make_site(fleet, network="star", link="1MB/s,0s", device="1GFLOPS", flops=1e8, model_bytes=1e6)
     >>> clock = Clock(site)
     >>> _ = walk(Star([Train(0), Train(1)]), [None], site.sizes, clock)
     >>> clock.now, clock.busy.tolist()  # 1 s down, 20 x 0.1 s of computing, 1 s up

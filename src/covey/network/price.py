@@ -99,7 +99,7 @@ def price(
     >>> from covey.network.site import make_site
     >>> from covey.plan import Star, Train
     >>> fleet = Fleet(np.array([[10], [20]]))
-    >>> site = make_site(fleet, network="star", link="1MB/s,0s", device_="1GFLOPS", flops=1e8, model_bytes=1e6)
+    >>> site = make_site(fleet, network="star", link="1MB/s,0s", device="1GFLOPS", flops=1e8, model_bytes=1e6)
     >>> cost = price(Star([Train(0), Train(1)]), site)
     >>> cost.seconds, cost.compute_seconds, cost.global_seconds, cost.bytes
     (4.0, 2.0, 2.0, 4000000.0)

@@ -10,8 +10,9 @@ import numpy as np
 
 from covey.errors import BadValue
 from covey.fleet import Fleet
-from covey.network.crew import Windows, mix, stragglers
-from covey.network.devices import Device, device
+from covey.network import crew, devices
+from covey.network.crew import Windows
+from covey.network.devices import Device
 from covey.network.placement import Placement, place
 from covey.network.routing import Router
 from covey.network.spec import network_from
@@ -50,8 +51,8 @@ class Site:
             if given is not None and len(given) != clients:
                 raise BadValue(name, len(given), f"one a client, which are {clients}")
         if self.operation is not None:
-            for kind in set(self.devices):
-                kind.group_seconds(self.operation, 1)
+            for kind in {kind.name: kind for kind in self.devices}.values():
+                kind.group_seconds(self.operation, 1)  # refuses what it does not know
 
     @cached_property
     def router(self) -> Router:
@@ -79,22 +80,23 @@ def make_site(
     model_bytes: float,
     link: str | None = None,
     trunk: str | None = None,
-    device_: str | None = None,
+    device: str | None = None,
     server_device: str | None = None,
-    stragglers_: str | None = None,
+    stragglers: str | None = None,
     day: float | None = None,
-    operation: str | None = None,
+    group_operation: str | None = None,
     epochs: int = 1,
     rule: str = "sgd",
     seed: int = 0,
 ) -> Site:
-    """A site from words: a network by name, links as 10MB/s,1ms, a device or a mix of them, stragglers as share:slowdown.
+    """A site from words: `network` by name, `link` and `trunk` as 10MB/s,1ms, `stragglers` as share:slowdown.
 
-    The seed deals out devices and stragglers; the network is the same for every seed.
+    `device` is one or a mix of them; `day` the length of the day in whose windows clients are awake. The seed deals out
+    devices and stragglers; the network is the same for every seed.
 
     >>> import numpy as np
     >>> site = make_site(Fleet(np.ones((4, 2))), network="star", link="1MB/s", flops=1e9, model_bytes=4e6)
-    >>> site.placement.network.capacity[0], site.train_seconds(0, epochs=3)  # 3 epochs x 2 samples x 1 / 5
+    >>> float(site.placement.network.capacity[0]), site.train_seconds(0, epochs=3)  # 3 epochs x 2 samples x 1 / 5
     (1000000.0, 1.2)
     """
     clients = fleet.clients
@@ -107,12 +109,12 @@ def make_site(
     if day is not None and fleet.window_of is not None:
         awake = Windows(fleet.window_of, int(max(fleet.window_of)) + 1, day)
     slow = None
-    if stragglers_ is not None:
-        share, slowdown = _share(stragglers_)
-        slow = stragglers(clients, share=share, slowdown=slowdown, rng=generator(seed, "stragglers")).tolist()
+    if stragglers is not None:
+        share, slowdown = _share(stragglers)
+        slow = crew.stragglers(clients, share=share, slowdown=slowdown, rng=generator(seed, "stragglers")).tolist()
     return Site(
         placement=place(built, edge_of),
-        devices=mix(device_ or DEFAULT_DEVICE, clients, generator(seed, "devices")),
+        devices=crew.mix(device or DEFAULT_DEVICE, clients, generator(seed, "devices")),
         sizes=np.asarray(fleet.sizes).tolist(),
         flops=flops,
         model_bytes=model_bytes,
@@ -120,8 +122,8 @@ def make_site(
         rule=rule,
         slowdown=slow,
         windows=awake,
-        server=None if server_device is None else device(server_device),
-        operation=operation,
+        server=None if server_device is None else devices.device(server_device),
+        operation=group_operation,
     )
 
 
