@@ -57,7 +57,8 @@ class Deck:
         spots[:, :, :most] = np.minimum(order, sizes[:, None, None] - 1)
         counts = np.zeros((len(clients), rows, width), dtype=bool)
         counts[:, :, :most] = own[:, None, :] & (np.arange(rows)[None, :, None] < epochs[:, None, None])
-        samples = self.pool[self.offsets[clients][:, None, None] + spots].reshape(len(clients), -1, self.batch)
+        spots = np.clip(self.offsets[clients][:, None, None] + spots, 0, len(self.pool) - 1)  # some clients have none
+        samples = self.pool[spots].reshape(len(clients), -1, self.batch)
         if counts.all():
             return Batches(torch.from_numpy(samples), None, None)
         valid = torch.from_numpy(counts.reshape(samples.shape))

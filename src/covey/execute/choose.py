@@ -7,7 +7,9 @@ trains in the same way, and thus to the same model, the next time; a run also ke
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
+import inspect
 import json
 import os
 import time
@@ -15,6 +17,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pooch
 import torch
@@ -73,7 +76,7 @@ class Chooser:
             self._stacks = False
             if not self.task.layout.has_buffers:
                 with contextlib.suppress(RuntimeError, NotImplementedError, UserWarning), warnings.catch_warnings():
-                    warnings.simplefilter("error")  # vmap warns where it falls back to a slow loop (LSTM)
+                    warnings.simplefilter("error", UserWarning)  # vmap's, where it falls back to a slow loop (LSTM)
                     self._seconds(Choice("stacked", 2), [job, job])
                     self._stacks = True
         return self._stacks
@@ -143,9 +146,18 @@ def _even(jobs: int, chunk: int) -> int:
 
 
 def _fingerprint(task: Task) -> str:
-    shape = (task.layout.shapes, repr(task.layout.module), tuple(task.x.shape[1:]), task.deck.batch)
+    module = task.layout.module
+    shape = (task.layout.shapes, repr(module), _source(module), tuple(task.x.shape[1:]), task.deck.batch)
     setting = (repr(task.rule), repr(task.optimiser), torch.__version__, THREADS)
     return hashlib.sha256(repr((shape, setting)).encode()).hexdigest()[:16]
+
+
+def _source(module: torch.nn.Module) -> list[str]:
+    """The code of a user's own modules: two that look alike may differ in whether they can be stacked."""
+    kinds = {type(part) for part in module.modules()}
+    with contextlib.suppress(OSError, TypeError):  # code typed at a prompt has no file
+        return sorted(inspect.getsource(kind) for kind in kinds if not kind.__module__.startswith("torch."))
+    return []
 
 
 def _choice(values: Sequence[str | int]) -> Choice:
@@ -157,23 +169,32 @@ def _cache() -> Path:
     return Path(os.environ.get("COVEY_CACHE") or pooch.os_cache("covey")) / "choices.json"
 
 
+def _known() -> dict[str, Any]:
+    """What the cache holds; nothing where it is missing or damaged."""
+    try:
+        known = json.loads(_cache().read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
 def _recall(key: str) -> Choice | None:
     try:
-        return _choice(json.loads(_cache().read_text())[key])
-    except (OSError, ValueError, KeyError, TypeError):
+        return _choice(_known()[key])
+    except (KeyError, TypeError, ValueError):
         return None
 
 
 def _remember(key: str, choice: Choice) -> Choice:
     """Write the choice down; who came first wins. A cache that cannot be written is done without."""
     path = _cache()
-    try:
-        known = json.loads(path.read_text()) if path.exists() else {}
-        known = {key: [choice.mode, choice.chunk, choice.threads]} | known
+    with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps(known, indent=1))
-        part.replace(path)
-        return _choice(known[key])
-    except (OSError, ValueError, TypeError):
-        return choice
+        with path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if (first := _recall(key)) is not None:
+                return first
+            part = path.with_suffix(".part")
+            part.write_text(json.dumps(_known() | {key: [choice.mode, choice.chunk, choice.threads]}, indent=1))
+            part.replace(path)
+    return choice

@@ -21,7 +21,7 @@ def scores(layout: Layout, model: Tensor, x: Tensor, y: Tensor, samples: Tensor 
     count = len(y) if samples is None else len(samples)
     with torch.no_grad(), layout.loaded(model) as module:
         module.eval()
-        for first in range(0, count, BATCH):
+        for first in range(0, max(count, 1), BATCH):
             part = slice(first, first + BATCH) if samples is None else samples[first : first + BATCH]
             out, target = module(x[part]), y[part]
             right.append((out.argmax(dim=1) == target).float())
@@ -41,9 +41,8 @@ def per_client(right: Tensor, sizes: Sequence[int]) -> NDArray[np.float64]:
 def gradient(layout: Layout, model: Tensor, x: Tensor, y: Tensor, samples: Tensor) -> Tensor:
     """The gradient of the mean loss over these samples, flat."""
     total = torch.zeros(layout.trained)
-    with layout.loaded(model) as module:
-        module.train()
-        params = list(module.parameters())
+    with layout.training(model.clone(), 0) as (module, named):  # a clone, since batch statistics move
+        params = list(named.values())
         for first in range(0, len(samples), BATCH):
             part = samples[first : first + BATCH]
             loss = F.cross_entropy(module(x[part]), y[part], reduction="sum") / len(samples)

@@ -13,11 +13,14 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from covey.errors import BadValue
 from covey.local import Params
 
 
 class Layout:
     """Where each tensor of a module lies in the flat vector: parameters first, then floating-point buffers.
+
+    Parameters that are frozen (`requires_grad` off) are part of the module and no part of the vector.
 
     >>> layout = Layout(nn.Linear(2, 1))
     >>> layout.size, [(name, list(p.shape)) for name, p in layout.views(torch.zeros(3)).items()]
@@ -26,7 +29,9 @@ class Layout:
 
     def __init__(self, module: nn.Module) -> None:
         self.module = module
-        tensors: dict[str, Tensor] = dict(module.named_parameters())
+        tensors: dict[str, Tensor] = {name: p for name, p in module.named_parameters() if p.requires_grad}
+        if not tensors:
+            raise BadValue("model", type(module).__name__, "one with parameters to train")
         self.parameters = list(tensors)
         self.trained = sum(p.numel() for p in tensors.values())
         tensors |= {name: b for name, b in module.named_buffers() if b.is_floating_point()}
@@ -68,3 +73,12 @@ class Layout:
         finally:
             for name, data in before.items():
                 own[name].data = data
+
+    @contextmanager
+    def training(self, flat: Tensor, seed: int) -> Iterator[tuple[nn.Module, Params]]:
+        """As `loaded`, ready to train, with the parameters by name; what the module draws at random follows `seed`."""
+        with torch.random.fork_rng(devices=[]), self.loaded(flat) as module:
+            torch.default_generator.manual_seed(seed)
+            module.train()
+            own = dict(module.named_parameters())
+            yield module, {name: own[name] for name in self.parameters}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from covey import seeds
+from covey.errors import BadValue
 from covey.execute import evaluate
 from covey.execute.batches import Deck
 from covey.execute.choose import Chooser
@@ -80,6 +81,7 @@ class LocalExecutor:
         self.layout = Layout(self.rule.adapt(module, x[:1]))
         deck = Deck(data, training.batch)
         self.task = Task(self.layout, x, y, deck, self.rule, training.make_optimiser(), training.epochs)
+        self._check_batches()
         self.chooser = Chooser(self.task, mode)
         zero = torch.zeros(self.layout.size)
         self.memory = Memory(dict.fromkeys(self.rule.remembers, zero), {n: {} for n in self.rule.remembers})
@@ -88,6 +90,20 @@ class LocalExecutor:
         self._jobs: list[tuple[int, Job]] = []
         self._changes: list[dict[str, Tensor]] = []
         self._before = self.memory.own
+
+    def _check_batches(self) -> None:
+        """Refuse batches of one sample where the model has statistics over batches that need two."""
+        deck, lonely = self.task.deck, 1 % self.task.deck.batch
+        alone = np.flatnonzero((deck.sizes % deck.batch == lonely) & (deck.sizes > 0))
+        if not self.layout.has_buffers or not len(alone):
+            return
+        try:
+            with torch.no_grad(), self.layout.training(self.layout.initial(), 0) as (module, _):
+                module(self.task.x[:1])
+        except ValueError:
+            held = f"client {alone[0]} has {deck.sizes[alone[0]]} samples"
+            allowed = f"a size that leaves nobody a batch of one sample, on which batch norm cannot train; {held}"
+            raise BadValue("batch", self.training.batch, allowed) from None
 
     def begin(self, round: int, attempt: int = 0, *, horizon: int = 1) -> None:
         """Get ready for a round, tried for the first time or again; `horizon` is how many rounds the run has."""

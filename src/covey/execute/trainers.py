@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
+from covey import seeds
 from covey.execute.batches import Batches, Deck
 from covey.execute.layout import Layout
 from covey.execute.walk import Job
@@ -94,9 +95,7 @@ class OneByOne:
         own_flat = {name: memory.of(name, job.client) for name in rule.remembers}
         own, shared = _remembered(layout, own_flat), _remembered(layout, memory.shared)
         steps = 0
-        with layout.loaded(flat) as module:
-            module.train()
-            params: Params = dict(module.named_parameters())
+        with layout.training(flat, int(seeds.mix(key, job.client, job.visit) >> 1)) as (module, params):
 
             def call(given: Params, *inputs: Any) -> Tensor:
                 out: Tensor = module(*inputs) if given is params else layout.call(given, *inputs)
@@ -139,6 +138,7 @@ class Stacked:
 
     def _train(self, jobs: list[Job], key: int, rate: float, memory: Memory) -> Iterator[Trained]:
         task, rule, layout = self.task, self.task.rule, self.task.layout
+        layout.module.train()
         count = len(jobs)
         if self.compiled:  # a shorter last stack would be compiled anew: fill it up with copies that nobody reads
             jobs = jobs + [jobs[-1]] * (self.chunk - count)

@@ -6,6 +6,7 @@ Both work in place on dictionaries of tensors. On a stack, `rate` is a tensor wi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -78,13 +79,18 @@ class Adam:
             m, v = state[f"m/{name}"], state[f"v/{name}"]
             if active is None:
                 on: Tensor | float = 1.0
-                count: Tensor = steps[0]
+                count: Tensor = steps.view(-1)[0]
             else:
                 on, count = _like(active, p), _like(steps.clamp(min=1), p)
             m.add_(on * (1 - self.beta1) * (g - m))
             v.add_(on * (1 - self.beta2) * (g * g - v))
-            scale = torch.sqrt(1 - self.beta2**count) / (1 - self.beta1**count)
-            _move(p, scale * m / (v.sqrt() + self.epsilon * torch.sqrt(1 - self.beta2**count)), rate)
+            first, root = _grown(self.beta1, count), torch.sqrt(_grown(self.beta2, count))
+            _move(p, root / first * m / (v.sqrt() + self.epsilon * root), rate)
+
+
+def _grown(beta: float, steps: Tensor) -> Tensor:
+    """1 - beta^steps, without the rounding of 1 - 0.999 in single precision."""
+    return -torch.expm1(steps * math.log(beta))
 
 
 def _move(p: Tensor, direction: Tensor, rate: float | Tensor) -> None:

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import nn
+
+from covey.execute import evaluate
+from covey.execute.layout import Layout
+
+X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.2]])
+Y = torch.tensor([0, 1, 1])
+
+
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.head = nn.BatchNorm1d(2), nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.head(self.norm(x))
+
+
+def test_scores_of_every_sample():
+    layout = Layout(nn.Linear(2, 2, bias=False))
+    right, loss = evaluate.scores(layout, torch.tensor([1.0, 0.0, 0.0, 1.0]), X, Y)
+    assert right.tolist() == [1, 1, 0]
+    assert loss.tolist() == pytest.approx(F.cross_entropy(X, Y, reduction="none").tolist())
+    right, _ = evaluate.scores(layout, torch.tensor([1.0, 0.0, 0.0, 1.0]), X, Y, torch.tensor([2, 0]))
+    assert right.tolist() == [0, 1]
+
+
+def test_no_samples_have_no_scores():
+    right, loss = evaluate.scores(Layout(nn.Linear(2, 2)), torch.zeros(6), X[:0], Y[:0])
+    assert len(right) == len(loss) == 0
+
+
+def test_means_of_parts():
+    means = evaluate.per_client(torch.tensor([1.0, 0.0, 1.0]), [2, 0, 1])
+    assert means[[0, 2]].tolist() == [0.5, 1.0]
+    assert np.isnan(means[1])
+
+
+def test_the_gradient_is_that_of_the_mean_loss_whatever_the_batch(monkeypatch):
+    layout = Layout(nn.Linear(2, 2))
+    flat = torch.arange(6.0) / 6
+    leaf = flat.clone().requires_grad_()
+    F.cross_entropy(X @ leaf[:4].view(2, 2).T + leaf[4:], Y).backward()
+    for batch in (1, 2, 1000):
+        monkeypatch.setattr(evaluate, "BATCH", batch)
+        assert torch.allclose(evaluate.gradient(layout, flat, X, Y, torch.arange(3)), leaf.grad, atol=1e-6)
+
+
+def test_the_gradient_changes_no_model():
+    layout = Layout(Norm())
+    flat = layout.initial()
+    before = flat.clone()
+    first = evaluate.gradient(layout, flat, X, Y, torch.arange(3))
+    assert len(first) == layout.trained == layout.size - 4
+    assert torch.equal(flat, before)

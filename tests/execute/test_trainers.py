@@ -1,0 +1,240 @@
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import nn
+
+from covey.execute.batches import Deck
+from covey.execute.layout import Layout
+from covey.execute.trainers import Memory, OneByOne, Stacked, Task
+from covey.execute.walk import Job
+from covey.local import Adam, Sgd, make_rule
+from tests.fakes import small_fleet
+
+SIZES = [3, 10, 17, 24, 5, 40]
+MOMENTUM = Sgd(momentum=0.9, weight_decay=0.01)
+KEY = 12345
+
+
+def network():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
+
+
+def task_of(module=None, *, optimiser=MOMENTUM, rule="sgd", batch=8, epochs=2, sizes=SIZES):
+    data = small_fleet(sizes).data
+    layout = Layout(module or network())
+    return Task(
+        layout,
+        torch.from_numpy(data.x),
+        torch.from_numpy(data.y),
+        Deck(data, batch),
+        make_rule(rule),
+        optimiser,
+        epochs,
+    )
+
+
+def jobs_of(task, *, epochs=(None,), rates=(1.0,)):
+    model = task.layout.initial()
+    return [
+        Job(i, model + 0.01 * i, epochs[i % len(epochs)], rates[i % len(rates)], i % 2)
+        for i in range(len(task.deck.sizes))
+    ]
+
+
+def memory_of(task, *, filled=False):
+    torch.manual_seed(2)
+    vector = (lambda: torch.randn(task.layout.size) * 0.1) if filled else (lambda: torch.zeros(task.layout.size))
+    own = {name: {i: vector() for i in (0, 2)} for name in task.rule.remembers}
+    return Memory({name: vector() for name in task.rule.remembers}, own)
+
+
+def trained(trainer, jobs, memory=None, rate=0.1):
+    memory = memory or Memory({}, {})
+    results = {done.job.client: done for done in trainer.train(jobs, KEY, rate, memory)}
+    assert sorted(results) == sorted(job.client for job in jobs)
+    return [results[job.client] for job in jobs]
+
+
+def close(found, wanted, tolerance=1e-4):
+    """Equal up to so much of the largest value."""
+    assert found.shape == wanted.shape
+    assert float((found - wanted).abs().max()) <= tolerance * float(wanted.abs().max())
+
+
+# --- one by one, the specification
+
+
+def plain(task, job, make_optimiser, rate):
+    """What anybody would write: torch's own module, loss and optimiser, one batch after the other."""
+    module = network()
+    torch.nn.utils.vector_to_parameters(job.model, module.parameters())
+    optimiser = make_optimiser(module.parameters(), rate * job.rate)
+    dealt = task.deck.deal(KEY, np.array([job.client]), np.array([job.visit]), np.array([job.epochs or task.epochs]))
+    valid = torch.ones(dealt.samples.shape) if dealt.valid is None else dealt.valid
+    for samples, counts in zip(dealt.samples[0], valid[0], strict=True):
+        chosen = samples[counts > 0]
+        if len(chosen):
+            optimiser.zero_grad()
+            F.cross_entropy(module(task.x[chosen]), task.y[chosen]).backward()
+            optimiser.step()
+    return torch.nn.utils.parameters_to_vector(module.parameters()).detach()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (Sgd(), lambda p, lr: torch.optim.SGD(p, lr)),
+        (MOMENTUM, lambda p, lr: torch.optim.SGD(p, lr, momentum=0.9, weight_decay=0.01)),
+        (Adam(), lambda p, lr: torch.optim.Adam(p, lr)),
+        (Adam(weight_decay=0.01), lambda p, lr: torch.optim.Adam(p, lr, weight_decay=0.01)),
+    ],
+    ids=["sgd", "momentum", "adam", "adam with decay"],
+)
+def test_one_by_one_is_a_plain_loop(ours, theirs):
+    task = task_of(optimiser=ours, epochs=3)
+    jobs = jobs_of(task, epochs=(None, 1), rates=(1.0, 0.5))
+    for job, done in zip(jobs, trained(OneByOne(task), jobs), strict=True):
+        assert torch.allclose(done.model, plain(task, job, theirs, 0.1), rtol=0, atol=1e-6)
+
+
+def test_training_leaves_the_received_model_alone():
+    task = task_of()
+    jobs = jobs_of(task)
+    before = [job.model.clone() for job in jobs]
+    for trainer in (OneByOne(task), Stacked(task, 4)):
+        trained(trainer, jobs)
+        assert all(torch.equal(job.model, was) for job, was in zip(jobs, before, strict=True))
+
+
+# --- stacked and compiled equal it
+
+
+@pytest.mark.parametrize("chunk", [1, 4, 6, 100])
+@pytest.mark.parametrize("optimiser", [MOMENTUM, Adam(weight_decay=0.01)], ids=["momentum", "adam"])
+def test_stacked_equals_one_by_one_on_ragged_clients(chunk, optimiser):
+    task = task_of(optimiser=optimiser)
+    jobs = jobs_of(task, epochs=(None, 1, 4), rates=(1.0, 0.5))
+    for alone, together in zip(trained(OneByOne(task), jobs), trained(Stacked(task, chunk), jobs), strict=True):
+        close(together.model, alone.model)
+        assert together.finite
+
+
+@pytest.mark.parametrize("sizes", [[16, 16, 16], [3, 3], [0, 4]])
+@pytest.mark.parametrize("batch", [8, 0])
+def test_full_batches_small_clients_and_none_at_all(sizes, batch):
+    task = task_of(sizes=sizes, batch=batch)
+    jobs = jobs_of(task)
+    for alone, together in zip(trained(OneByOne(task), jobs), trained(Stacked(task, 8), jobs), strict=True):
+        close(together.model, alone.model)
+        moved = not torch.equal(alone.model, alone.job.model)
+        assert moved == (sizes[alone.job.client] > 0)
+
+
+@pytest.mark.parametrize("rule", ["fedprox:0.5", "scaffold"])
+def test_rules_and_their_memory_are_the_same_in_a_stack(rule):
+    task = task_of(rule=rule, optimiser=Sgd())
+    jobs = jobs_of(task, epochs=(None, 1))
+    pairs = zip(
+        trained(OneByOne(task), jobs, memory_of(task, filled=True)),
+        trained(Stacked(task, 4), jobs, memory_of(task, filled=True)),
+        strict=True,
+    )
+    for alone, together in pairs:
+        close(together.model, alone.model)
+        assert set(together.memory) == set(alone.memory) == set(task.rule.remembers)
+        for name, vector in alone.memory.items():
+            close(together.memory[name], vector)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+def test_compiled_equals_one_by_one():
+    """Six ragged clients in stacks of four, of which the second is filled up."""
+    task = task_of(nn.Linear(4, 3))
+    jobs = jobs_of(task)
+    pairs = zip(trained(OneByOne(task), jobs), trained(Stacked(task, 4, compiled=True), jobs), strict=True)
+    for alone, together in pairs:
+        close(together.model, alone.model)
+
+
+# --- models of a user's own
+
+
+class Frozen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 5), nn.Linear(5, 3)
+        self.body.requires_grad_(False)
+
+    def forward(self, x):
+        return self.head(torch.tanh(self.body(x)))
+
+
+class Dropping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(F.dropout(x, 0.5, self.training))
+
+
+class Unused(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head, self.spare = nn.Linear(4, 3), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(x)
+
+
+def test_frozen_parameters_stay():
+    module = Frozen()
+    before = module.body.weight.clone()
+    task = task_of(module)
+    jobs = jobs_of(task)
+    for alone, together in zip(trained(OneByOne(task), jobs), trained(Stacked(task, 4), jobs), strict=True):
+        assert len(alone.model) == 5 * 3 + 3
+        close(together.model, alone.model)
+    assert torch.equal(module.body.weight, before)
+
+
+def test_what_a_module_draws_depends_on_round_client_and_visit_only():
+    task = task_of(Dropping())
+    jobs = jobs_of(task)
+    first = trained(OneByOne(task), jobs)
+    torch.rand(5)
+    again = trained(OneByOne(task), jobs[::-1])[::-1]
+    assert all(torch.equal(a.model, b.model) for a, b in zip(first, again, strict=True))
+    other = next(iter(OneByOne(task).train(jobs[:1], KEY + 1, 0.1, Memory({}, {}))))
+    assert not torch.equal(other.model, first[0].model)
+
+
+def test_a_stack_trains_in_training_mode():
+    """Evaluation leaves a module in its other mode; dropout must not be gone for that."""
+    task = task_of(Dropping())
+    task.layout.module.eval()
+    with pytest.raises(RuntimeError, match="random"):
+        trained(Stacked(task, 4), jobs_of(task))
+
+
+def test_parameters_that_the_loss_does_not_see_only_decay():
+    task = task_of(Unused(), optimiser=Sgd(), batch=0, epochs=1)
+    jobs = jobs_of(task)
+    for alone, together in zip(trained(OneByOne(task), jobs), trained(Stacked(task, 8), jobs), strict=True):
+        close(together.model, alone.model)
+        assert torch.equal(alone.model[15:], alone.job.model[15:])
+
+
+@pytest.mark.parametrize("make", [OneByOne, lambda task: Stacked(task, 4)], ids=["one by one", "stacked"])
+def test_a_model_that_is_not_finite_says_so(make):
+    task = task_of()
+    jobs = jobs_of(task, rates=(1.0, float("1e38")))
+    assert [done.finite for done in trained(make(task), jobs)] == [True, False] * 3
+
+
+def test_memory_is_zero_at_first():
+    memory = Memory({"variate": torch.ones(3)}, {"variate": {1: torch.full((3,), 2.0)}})
+    assert memory.of("variate", 0).tolist() == [0, 0, 0]
+    assert memory.of("variate", 1).tolist() == [2, 2, 2]
