@@ -30,7 +30,10 @@ def compare(
     *,
     settings: dict[str, Any],
 ) -> None:
-    """Run several algorithms on the same fleet: a table, and a picture of accuracy over rounds and over traffic."""
+    """Run several algorithms on the same fleet: a table, and a picture of accuracy over rounds and over traffic.
+
+    With --network also over simulated seconds.
+    """
     chosen = algorithms or ["fedavg", *ARCHITECTURES]
     own = OWN_DEFAULTS | parse_set(set_)
     experiments = [_experiment(name, {**DEFAULTS, **settings}, own) for name in chosen]
@@ -48,7 +51,8 @@ def compare(
         return
     screen = console()
     table = Table(title=title, title_justify="left", header_style="bold", box=None)
-    for name in ("algorithm", "accuracy", "clients' own", "models", "traffic", "trainings", "seconds", "run"):
+    timed = ["simulated s"] if first.network else []
+    for name in ("algorithm", "accuracy", "clients' own", "models", "traffic", *timed, "trainings", "seconds", "run"):
         table.add_column(name, justify="left" if name in ("algorithm", "run") else "right")
     best = max(summary.get("accuracy", 0.0) for _, summary in results)
     for name, (run, summary) in zip(chosen, results, strict=True):
@@ -59,6 +63,7 @@ def compare(
             f"{summary.get('own_accuracy', float('nan')):.4f}",
             str(summary["models"]),
             size(summary["traffic_bytes"]),
+            *(f"{summary['simulated_seconds']:.2f}" for _ in timed),
             str(summary["trainings"]),
             f"{summary['wall_seconds']:.1f}",
             run,

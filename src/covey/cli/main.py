@@ -7,7 +7,7 @@ import sys
 import typer
 from rich.console import Console
 
-from covey.cli import compare, data, group, listing, run
+from covey.cli import compare, data, group, listing, price, run
 from covey.errors import CoveyError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command("run")(run.run)
 app.command("resume")(run.resume)
 app.command("compare")(compare.compare)
 app.command("group")(group.group)
+app.command("price")(price.price)
 app.command("list")(listing.list_)
 app.command("show")(listing.show)
 app.add_typer(data.app, name="data")

@@ -50,7 +50,8 @@ def report(name: str, summary: dict[str, Any], *, as_json: bool) -> None:
     scores = [f"{label} {summary[key]:.4f}" for key, label in SCORES.items() if key in summary]
     screen.print(f"[bold]{name}[/bold]  {summary['rounds']} rounds  {'  '.join(scores)}")
     traffic, seconds = size(summary["traffic_bytes"]), summary["wall_seconds"]
-    screen.print(f"traffic {traffic}  time {seconds:.1f} s  model {summary['model_sha256'][:12]}")
+    timed = f"  simulated {summary['simulated_seconds']:.2f} s" if "simulated_seconds" in summary else ""
+    screen.print(f"traffic {traffic}{timed}  time {seconds:.1f} s  model {summary['model_sha256'][:12]}")
     screen.print(f"[dim]more: covey show {name}[/dim]")
 
 

@@ -126,7 +126,7 @@ class Clock:
 
     def _send(self, ticket: int, send: Send) -> None:
         size = self.site.model_bytes
-        source, target = self.site.placement.node(send.source), self.site.placement.node(send.target)
+        source, target = self.site.node(send.source), self.site.node(send.target)
         self.group_bytes += size * send.group
         if source != target:
             if send.source.kind == "client":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,6 +146,15 @@ def mean_price(prices: Sequence[Price]) -> Price:
     )
 
 
+class Round(NamedTuple):
+    """A round as it ran: all that its price depends on."""
+
+    plan: Plan
+    where: tuple[Place | None, ...]
+    failed: frozenset[tuple[int, int]]
+    begin: float
+
+
 class Meter:
     """What the run loop asks after every round: the seconds and joules of the plan that ran.
 
@@ -154,18 +163,22 @@ class Meter:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._last: tuple[Any, dict[str, float]] | None = None
+        self.round: Round | None = None
+        self._spent: dict[str, float] = {}
 
     def spend(
         self, plan: Plan, where: Sequence[Place | None], failed: Collection[tuple[int, int]], begin: float
     ) -> dict[str, float]:
         """Simulated seconds and joules of one round."""
-        asked = plan, tuple(where), frozenset(failed), begin if self.site.windows is not None else 0.0
-        if self._last is None or self._last[0] != asked:
-            clock = Clock(self.site, begin=begin, failed=failed)
-            walk(plan, [None] * len(where), self.site.sizes, clock, where)
-            self._last = asked, {"simulated_seconds": clock.now, "joules": clock.joules()}
-        return self._last[1]
+        asked = Round(plan, tuple(where), frozenset(failed), begin if self.site.windows is not None else 0.0)
+        if self.round != asked:
+            self.round, self._spent = asked, self._measure(asked)
+        return self._spent
+
+    def _measure(self, asked: Round) -> dict[str, float]:
+        clock = Clock(self.site, begin=asked.begin, failed=asked.failed)
+        walk(asked.plan, [None] * len(asked.where), self.site.sizes, clock, asked.where)
+        return {"simulated_seconds": clock.now, "joules": clock.joules()}
 
 
 def _always(_: Send) -> bool:

@@ -16,7 +16,8 @@ from covey.network.devices import Device
 from covey.network.placement import Placement, place
 from covey.network.routing import Router
 from covey.network.spec import network_from
-from covey.network.topology import Link
+from covey.network.topology import Link, Node
+from covey.plan import Place
 from covey.seeds import generator
 
 DEFAULT_DEVICE = "phone-5gflops"
@@ -63,6 +64,11 @@ class Site:
     def parameters(self) -> int:
         """How many numbers of 4 bytes a model has."""
         return int(self.model_bytes // 4)
+
+    def node(self, place: Place) -> Node:
+        """Where a place of a plan is; plans with more groups than the fleet has edges count edges round."""
+        edges = self.placement.edges
+        return edges[place.number % len(edges)] if place.kind == "edge" else self.placement.node(place)
 
     def train_seconds(self, client: int, epochs: int | None) -> float:
         """Computing time of one training of that client."""

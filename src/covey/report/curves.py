@@ -1,4 +1,4 @@
-"""Accuracy over rounds and over traffic, one line a run."""
+"""Accuracy over rounds, traffic, simulated seconds and cost, one line a run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,26 @@ from matplotlib.axes import Axes
 STYLES = ("-", "--", "-.", ":")
 
 
-def curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, title: str = "") -> None:
-    """Draw the global accuracy of every run; clients' own accuracy in its place where a run has several models."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.6), sharey=True, layout="constrained")
+AXES = {
+    "round": ("global round", 1.0, "linear"),
+    "traffic_bytes": ("traffic, MB", 1e6, "log"),
+    "simulated_seconds": ("simulated seconds", 1.0, "linear"),
+    "cost": ("cost, seconds of all clients", 1.0, "linear"),
+}
+"""What accuracy can be drawn over: the label, the unit and the scale."""
+
+
+def curves(
+    runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, over: Sequence[str] | None = None, title: str = ""
+) -> None:
+    """Draw the global accuracy of every run; clients' own accuracy in its place where a run has several models.
+
+    One panel for each of the metrics in `over`; unless given, for all of `AXES` that every run has.
+    """
+    chosen = over or [key for key in AXES if all(key in row for rounds in runs.values() for row in rounds)]
+    figure, panels = plt.subplots(
+        1, len(chosen), figsize=(1 + 5.5 * len(chosen), 4.6), sharey=True, layout="constrained", squeeze=False
+    )
     colours = plt.get_cmap("tab10")
     for j, (name, rounds) in enumerate(runs.items()):
         own = any(row.get("models", 1) > 1 for row in rounds)
@@ -26,14 +43,17 @@ def curves(runs: Mapping[str, Sequence[Mapping[str, Any]]], path: Path, *, title
         rows = [row for row in rounds if key in row]
         style = {"color": colours(j % 10), "linestyle": STYLES[j // 10 % 4], "linewidth": 1.8}
         label = f"{name} (clients' own)" if own else name
-        _line(left, [row["round"] for row in rows], rows, key, label, style)
-        _line(right, [max(row["traffic_bytes"], 1) / 1e6 for row in rows], rows, key, label, style)
-    left.set(xlabel="global round", ylabel="test accuracy", ylim=(0, 1))
-    right.set(xlabel="traffic, MB", xscale="log")
-    for axes in (left, right):
+        for axes, metric in zip(panels[0], chosen, strict=True):
+            _, unit, scale = AXES[metric]
+            x = [max(row[metric], 1 if scale == "log" else 0) / unit for row in rows]
+            _line(axes, x, rows, key, label, style)
+    panels[0][0].set(ylabel="test accuracy", ylim=(0, 1))
+    for axes, metric in zip(panels[0], chosen, strict=True):
+        text, _, scale = AXES[metric]
+        axes.set(xlabel=text, xscale=scale)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    right.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    panels[0][-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     if title:
         figure.suptitle(title, fontsize=11)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,31 @@
+"""The picture of a price: who trains and sends when, and the network with its load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot as plt
+
+from covey.network.placement import Placement
+from covey.network.price import Price
+from covey.report.load import network_load
+from covey.report.timeline import timeline
+
+
+def draw_price(cost: Price, placement: Placement, order: Iterable[int], path: Path, *, title: str = "") -> None:
+    """Draw one round; `order` are its clients, group by group."""
+    clients = list(dict.fromkeys(order))
+    height = min(9.0, max(4.8, 1.8 + 0.09 * len(clients)))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(14, height), width_ratios=(1.15, 1), layout="constrained")
+    timeline(left, cost.timeline, clients, seconds=cost.seconds)
+    network_load(right, placement, cost.carried)
+    if title:
+        figure.suptitle(title, fontsize=11)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
