@@ -26,7 +26,7 @@ def sample_clients(fleet: Fleet, share: float, rng: np.random.Generator) -> list
 
     >>> fleet = Fleet(np.ones((10, 1)))
     >>> sample_clients(fleet, 0.25, np.random.default_rng(0)), len(sample_clients(fleet, 1.0, np.random.default_rng(0)))
-    ([4, 6], 10)
+    ([6, 7], 10)
     """
     count = max(1, int(share * fleet.clients))
     if count >= fleet.clients:

@@ -57,7 +57,7 @@ class GroupFEL(Algorithm):
         stars = [group_star(groups[k], fleet, self.group_rounds, self.local_epochs) for k in drawn]
         samples = np.array([times * fleet.sizes[groups[k]].sum() for k, times in drawn.items()])
         if self.aggregation == "plain":
-            return Star(stars, weights=samples.tolist())
+            return Star(stars, weights=samples.tolist() if self.replacement else None)
         return self._corrected(stars, samples / fleet.sizes.sum(), odds[list(drawn)] + np.log(count))
 
     def _corrected(self, stars: list[Star], shares: Floats, odds: Floats) -> Plan:
