@@ -1,8 +1,8 @@
 """Groupings against the papers' pseudo-code and against their targets: `python -m benchmarks.grouping [--json]`.
 
 Fleets are made up: label mixes from a Dirichlet distribution, 20 to 199 samples a client (Group-FEL's setting; about
-226 for FedGSP's). Times are processor seconds, which other work on the machine does not change much: the best of several
-runs of ours, one run of the literal algorithm. Nothing is compiled.
+226 for FedGSP's). Times are processor seconds, which other work on the machine does not change much: the best of
+several runs of ours, one run of the literal algorithm. Nothing is compiled.
 `--plot FILE.png` also measures how the times grow with the number of clients, and draws that.
 """
 
@@ -51,14 +51,6 @@ def fleet(clients: int, classes: int, alpha: float, *, seed: int = 0, samples: t
     return np.array([rng.multinomial(rng.integers(*samples), mix) for mix in mixes])
 
 
-def normal_fleet(clients: int, alpha: float, *, seed: int) -> Labels:
-    """As Group-FEL's Table 1: normally many samples, from 20 to 200."""
-    rng = np.random.default_rng(seed)
-    sizes = np.clip(rng.normal(110, 45, clients), 20, 200).astype(int)
-    mixes = rng.dirichlet(np.full(10, alpha), clients)
-    return np.array([rng.multinomial(size, mix) for size, mix in zip(sizes, mixes, strict=True)])
-
-
 def timed(task: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
     """The least of `repeat` times, and the answer."""
     best = float("inf")
@@ -92,23 +84,6 @@ def cov_figures() -> Figures:
         "cov, times faster": figure(faster, "x", ">= 150, equal groups", faster >= 150 and equal, equal_groups=equal),
         "cov, 100,000 x 10": figure(long, "s", "< 5", long < 5, cov=float(cov_of(found.sums(large)).mean())),
     }
-
-
-def table_1_figures() -> Figures:
-    """Group-FEL's Table 1, mean group CoV: three edges of 100 clients, 20 to 200 samples, MinGS 5; counts made up."""
-    paper = {0.1: (0.28, 0.43, 0.54), 0.5: (0.19, 0.25, 0.29), 1.0: (0.15, 0.20, 0.20)}
-    edges = np.repeat([0, 1, 2], 100)
-    found: Figures = {}
-    for alpha, printed in paper.items():
-        for max_cov, theirs in zip((0.1, 0.5, 1.0), printed, strict=True):
-            covs = []
-            for seed in range(FLEETS):
-                labels = normal_fleet(300, alpha, seed=seed)
-                grouping = cov(labels, min_size=5, max_cov=max_cov, edges=edges, rng=rng(seed))
-                covs.append(cov_of(grouping.sums(labels)).mean())
-            name = f"Group-FEL, Table 1, alpha {alpha}, MaxCoV {max_cov}: CoV"
-            found[name] = figure(float(np.mean(covs)), "", f"paper: {theirs}")
-    return found
 
 
 def search_figures() -> Figures:
@@ -219,7 +194,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.add_argument("--plot", metavar="FILE.png", help="measure growth with the number of clients and draw it")
     arguments = parser.parse_args()
-    figures = cov_figures() | table_1_figures() | search_figures() | icg_figures() | kldg_figures()
+    figures = cov_figures() | search_figures() | icg_figures() | kldg_figures()
     report: dict[str, Any] = {"machine": machine(), "figures": figures}
     if arguments.plot:
         report["growth"] = growth()

@@ -26,9 +26,7 @@ from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, even_
 from covey.grouping.local_search import swap_search
 from covey.grouping.measures import cov_of
 from covey.grouping.per_edge import per_edge
-from covey.grouping.pool import Pool
-
-ALL_UP_TO, SAMPLED = 20_000, 1_000
+from covey.grouping.pool import Pool, view
 
 
 def cov(
@@ -56,11 +54,9 @@ def cov(
         raise BadValue("max_cov", max_cov, "a number from 0 up")
     if rest not in ("merge", "drop"):
         raise BadValue("rest", rest, "'merge' or 'drop'")
-    if candidates is not None and candidates < 1:
-        raise BadValue("candidates", candidates, "a whole number from 1 up")
 
     def form(labels: Labels, groups: int | None, min_size: int, rng: np.random.Generator) -> Grouping:
-        look_at = candidates or (SAMPLED if len(labels) > ALL_UP_TO else len(labels))
+        look_at = view(len(labels), candidates)
         if groups is None:
             found = _greedy(labels, repeat(min_size), max_cov, look_at, rng)
             grouping = _settle_rest(labels, found, min_size, rest)

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from covey.errors import BadValue
 from covey.grouping.base import Grouping, Labels, check_labels
 from covey.grouping.measures import cov_of
-from covey.grouping.pool import probe, union_table
+from covey.grouping.pool import probe, union_table, view
 
 Floats = NDArray[np.float64]
-ALL_UP_TO, SAMPLED = 20_000, 1_000
 LEAST_GAIN = 1e-9
 
 
@@ -47,7 +46,7 @@ def swap_search(
     if passes == 0 or len(grouping) < 2:
         return grouping
     state = _State(check_labels(labels), grouping)
-    look_at = candidates or (SAMPLED if state.clients > ALL_UP_TO else state.clients)
+    look_at = view(state.clients, candidates)
     for _ in range(passes):
         changed = 0
         for c in rng.permutation(state.clients).tolist():
@@ -68,7 +67,8 @@ class _State:
         self.ids = np.flatnonzero(of >= 0)
         self.clients, self.m = len(self.ids), labels.shape[1]
         self.group = of[self.ids]
-        self.members = [np.flatnonzero(self.group == k).tolist() for k in range(len(grouping))]
+        position = np.cumsum(of >= 0) - 1
+        self.members = [position[list(members)].tolist() for members in grouping]
         self.rows = labels[self.ids].astype(np.float64)
         self.sums = grouping.sums(labels).astype(np.float64)
         self.covs = cov_of(self.sums)
@@ -140,6 +140,6 @@ class _State:
         self.other_unions[:, changed] = union_table(others)
 
     def grouping(self, before: Grouping) -> Grouping:
-        """The groups as they are now; who was left out stays out."""
+        """The groups as they are now; who was left out stays out, and heads do not survive trades."""
         groups = tuple(tuple(self.ids[members].tolist()) for members in self.members)
         return Grouping(groups, left_out=before.left_out)

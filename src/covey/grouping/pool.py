@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.errors import BadValue
 from covey.grouping.base import Labels
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,17 @@ def probe(g: Floats) -> Floats:
     vector = np.empty(len(g) + 2)
     vector[:-2], vector[-2], vector[-1] = g, 1, g @ g
     return vector
+
+
+def view(clients: int, candidates: int | None) -> int:
+    """How many clients a greedy step looks at: `candidates`, else all up to 20,000 clients and 1,000 beyond.
+
+    >>> view(500, None), view(500, 100), view(100_000, None)
+    (500, 100, 1000)
+    """
+    if candidates is not None and candidates < 1:
+        raise BadValue("candidates", candidates, "a whole number from 1 up")
+    return candidates or (clients if clients <= 20_000 else 1_000)
 
 
 class Pool:
