@@ -1,3 +1,5 @@
+from itertools import chain
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,7 +44,7 @@ def test_every_epoch_visits_every_sample_once(sizes, batch, epochs):
         own = sorted(100 + sum(sizes[:i]) + k for k in range(sizes[i]))
         for e in range(epochs):
             epoch = batches[e * steps : (e + 1) * steps]
-            assert sorted(sum(epoch, [])) == own
+            assert sorted(chain(*epoch)) == own
             assert [len(part) for part in epoch[:-1]] == [full] * (steps - 1)
 
 
@@ -68,7 +70,7 @@ def test_batches_depend_on_round_client_visit_and_epoch():
         deal(deck, [0], base=8)[0],
     ]
     assert len({str(order) for order in orders}) == len(orders)
-    assert all(sorted(sum(order, [])) == list(range(100, 120)) for order in orders)
+    assert all(sorted(chain(*order)) == list(range(100, 120)) for order in orders)
 
 
 @pytest.mark.parametrize(("sizes", "batch"), [([10, 10], 5), ([7, 7], 0)])

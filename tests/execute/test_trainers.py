@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
+from tests.fakes import small_fleet
 from torch import nn
 
 from covey.execute.batches import Deck
@@ -9,7 +10,6 @@ from covey.execute.layout import Layout
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task
 from covey.execute.walk import Job
 from covey.local import Adam, Sgd, make_rule
-from tests.fakes import small_fleet
 
 SIZES = [3, 10, 17, 24, 5, 40]
 MOMENTUM = Sgd(momentum=0.9, weight_decay=0.01)
