@@ -74,6 +74,7 @@ class _State:
         self.covs = cov_of(self.sums)
         self.others = self.sums[self.group] - self.rows
         self.totals, self.other_totals = self.rows.sum(axis=1), self.others.sum(axis=1)
+        self.some_hold_nothing = bool((self.totals == 0).any())
         self.unions, self.other_unions = union_table(self.rows), union_table(self.others)
 
     def trade(self, c: int, window: slice) -> bool:
@@ -113,8 +114,8 @@ class _State:
     def _covs(self, squares: Floats, totals: Floats) -> Floats:
         """CoV from |counts|^2 and the sum of the counts, in place; the worst where there is no sample."""
         totals *= totals
-        empty = totals == 0
-        if empty.any():
+        if self.some_hold_nothing:
+            empty = totals == 0
             squares[empty] = totals[empty] = 1
         squares /= totals
         squares *= self.m
