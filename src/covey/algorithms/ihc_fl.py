@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,11 @@ class IHCFL(Algorithm):
     keeps_updates: ClassVar[bool] = True
 
     stage1: Annotated[int | None, Field(ge=1, description="epochs of stage 1; the run's setting unless given")] = None
-    degree: Annotated[int, Field(ge=1, description="links of a head (D)")] = 2
+    degree: Annotated[int, Field(ge=2, description="links of a head (D)")] = 2
     ratio: Annotated[float, Field(gt=0, description="gamma over epsilon")] = 1.8
+    method: Annotated[
+        Literal["search", "exact", "paper"], Field(description="how clusters are found: search, exact or paper")
+    ] = "search"
     heads: Annotated[int | None, Field(ge=1, description="number of clusters; the cheapest unless given")] = None
     kill: Annotated[
         tuple[int, ...], Field(description="rounds before which the head of the largest cluster dies for good")
@@ -69,7 +72,9 @@ class IHCFL(Algorithm):
         """Cluster formation and topology construction from the updates of stage 1."""
         fleet = outcome.fleet
         updates = rows(outcome, range(fleet.clients))
-        costs = _costs(1 - cosines(updates), rng)
+        deltas = 1 - cosines(updates)
+        epsilon = float(np.where(np.eye(len(deltas), dtype=bool), np.inf, deltas).min(axis=1).max())
+        costs = _costs(deltas <= epsilon, rng)
         found = group(
             "ihc",
             fleet.labels,
@@ -78,7 +83,8 @@ class IHCFL(Algorithm):
             distances=costs,
             sizes=fleet.sizes,
             degree=self.degree,
-            ratio=self.ratio,
+            gamma=self.ratio * epsilon if fleet.clients > 1 else None,
+            method=self.method,
             rng=rng,
         )
         clusters = [_line(head, members, costs) for members, head in zip(found, found.heads or (), strict=True)]
@@ -95,10 +101,8 @@ def _line(head: int, members: Sequence[int], costs: NDArray[np.float64]) -> list
     return sorted(members, key=lambda i: (i != head, reach[members.index(i)]))
 
 
-def _costs(deltas: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _costs(similar: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.float64]:
     """Section IV-A: seconds to send a model, uniform in 1 to 1.5 between similar clients, in 1 to 2 between others."""
-    apart = np.where(np.eye(len(deltas), dtype=bool), np.inf, deltas)
-    similar = deltas <= apart.min(axis=1).max() if len(deltas) > 1 else deltas <= 0
-    drawn = np.triu(1 + rng.random(deltas.shape) * np.where(similar, 0.5, 1.0), 1)
+    drawn = np.triu(1 + rng.random(similar.shape) * np.where(similar, 0.5, 1.0), 1)
     table: NDArray[np.float64] = drawn + drawn.T
     return table
