@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from covey.execute.walk import Failure, Job, Send
+from covey.execute.walk import Failure, Send
 from covey.fleet import Fleet, FleetData
 from covey.plan import Forest, Mesh, Ring, Star, Train, client, cloud, edge
 
@@ -45,13 +45,20 @@ class Numbers:
     _jobs: list = field(default_factory=list)
     _others: list = field(default_factory=list)
 
-    def start(self, ticket, effect):
-        (self._jobs if isinstance(effect, Job) else self._others).append((ticket, effect))
+    def start(self, ticket, job):
+        self._jobs.append((ticket, job))
+
+    def send(self, ticket, send):
+        self._others.append((ticket, send))
+
+    def meet(self, ticket, meeting):
+        self._others.append((ticket, meeting))
 
     def finished(self):
         if self._others:
             others, self._others = self._others, []
-            self.sent.append([(send.source, send.target) for _, send in others if isinstance(send, Send)])
+            sends = [(send.source, send.target) for _, send in others if isinstance(send, Send)]
+            self.sent += [sends] if sends else []
             yield from ((ticket, None) for ticket, _ in others)
             return
         jobs, self._jobs = self._jobs, []

@@ -30,9 +30,6 @@ class Understudy(LocalExecutor):
 
     def finished(self) -> Iterator[tuple[int, Tensor | Failure | None]]:
         """All that waits is over at once; a failure is drawn as in the run."""
-        if self._sends:
-            yield from self._arrived()
-            return
         wave, self._jobs = self._jobs, []
         for ticket, job in wave:
             reason = self.fail(job, self.round, self.attempt) if self.fail else None

@@ -51,21 +51,24 @@ class Failure:
 
 
 class Executor(Protocol):
-    """Answers effects: in this process, on a cluster, on devices, or by the clock."""
+    """Does the jobs of a walk: in this process, on a cluster, on devices, or by the clock."""
 
-    def start(self, ticket: int, effect: Job | Send) -> None:
-        """Take on one effect; its answer comes out of `finished` with the same ticket."""
+    def start(self, ticket: int, job: Job) -> None:
+        """Take on one job; its answer comes out of `finished` with the same ticket."""
 
     def finished(self) -> Iterable[tuple[int, Model | Failure | None]]:
-        """Answers to at least one effect under way; more effects may be started while these are read."""
+        """Answers to at least one thing under way; more may be started while these are read."""
 
     def merger(self, name: str) -> Merger:
         """A new merger of that name."""
 
 
 @runtime_checkable
-class MeetsInTime(Protocol):
-    """An executor for which the meeting of models takes time; for others it is over at once."""
+class KeepsTime(Protocol):
+    """An executor for which sending models and their meeting take time; for others both are over at once."""
+
+    def send(self, ticket: int, send: Send) -> None:
+        """Take on one transfer, as `Executor.start` takes on a job."""
 
     def meet(self, ticket: int, meeting: Meet) -> None:
-        """Take on one meeting, as `Executor.start` takes on an effect."""
+        """Take on one meeting, as `Executor.start` takes on a job."""

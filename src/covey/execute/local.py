@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from covey.execute.batches import Deck
 from covey.execute.choose import Chooser
 from covey.execute.layout import Layout
 from covey.execute.trainers import Memory, Task, Trained
-from covey.execute.walk import Failure, Job, Send
+from covey.execute.walk import Failure, Job
 from covey.fleet import FleetData
 from covey.local import Adam, Optimiser, Rule, Sgd
 from covey.merge import MERGES, Mean, Merger
@@ -86,7 +85,6 @@ class LocalExecutor:
         zero = torch.zeros(self.layout.size)
         self.memory = Memory(dict.fromkeys(self.rule.remembers, zero), {n: {} for n in self.rule.remembers})
         self.round, self.attempt, self.horizon, self._key, self._rate = 0, 0, 1, 0, 0.0
-        self._sends: deque[int] = deque()
         self._jobs: list[tuple[int, Job]] = []
         self._changes: list[dict[str, Tensor]] = []
         self._before = self.memory.own
@@ -122,21 +120,12 @@ class LocalExecutor:
             share = len(self._changes) / len(self.data.train_of)
             self.memory.shared = self.rule.gather(self.memory.shared, mean, share)
 
-    def start(self, ticket: int, effect: Job | Send) -> None:
-        """Take on one effect."""
-        if isinstance(effect, Job):
-            self._jobs.append((ticket, effect))
-        else:
-            self._sends.append(ticket)
+    def start(self, ticket: int, job: Job) -> None:
+        """Take on one training."""
+        self._jobs.append((ticket, job))
 
     def finished(self) -> Iterator[tuple[int, Tensor | Failure | None]]:
-        """Models arrive at once; when nothing travels any more, all waiting trainings run as one wave.
-
-        What travels while a wave runs arrives between two trainings, so that results are merged as they come.
-        """
-        if self._sends:
-            yield from self._arrived()
-            return
+        """All waiting trainings run as one wave; results come as they are made and can be merged one by one."""
         wave, self._jobs = self._jobs, []
         tickets: dict[int, int] = {}
         jobs: list[Job] = []
@@ -151,11 +140,6 @@ class LocalExecutor:
             trainer = self.chooser.trainer(jobs, self.horizon)
             for trained in trainer.train(jobs, self._key, self._rate, self.memory):
                 yield tickets[id(trained.job)], self._accept(trained)
-                yield from self._arrived()
-
-    def _arrived(self) -> Iterator[tuple[int, None]]:
-        while self._sends:
-            yield self._sends.popleft(), None
 
     def _accept(self, trained: Trained) -> Tensor | Failure:
         if not trained.finite:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from covey.execute.effects import Executor, Failure, Job, Meet, MeetsInTime, Send
+from covey.execute.effects import Executor, Failure, Job, KeepsTime, Meet, Send
 from covey.merge import Model
 from covey.plan import Forest, Mesh, Place, Plan, Ring, Star, Train, ends_at, starts_at
 
@@ -81,7 +81,7 @@ def drive(root: Branch, executor: Executor, walked: Walked) -> None:
     """Step branches until all are done, handing their jobs and sends to the executor."""
     waiting: dict[int, tuple[Branch, _Join | None]] = {}
     tickets = 0
-    keeper = executor if isinstance(executor, MeetsInTime) else None
+    keeper = executor if isinstance(executor, KeepsTime) else None
 
     def resume(branch: Branch, join: _Join | None, answer: Any) -> None:
         nonlocal tickets
@@ -96,20 +96,22 @@ def drive(root: Branch, executor: Executor, walked: Walked) -> None:
                     if not join.open:
                         todo.append((join.branch, join.join, None))
                 continue
-            if (isinstance(effect, Fork) and not effect.branches) or (isinstance(effect, Meet) and keeper is None):
-                todo.append((branch, join, None))
-                continue
-            if isinstance(effect, Fork):
+            if isinstance(effect, Send):
+                walked.traffic[effect.source.kind, effect.target.kind] += 1
+            if isinstance(effect, Fork) and effect.branches:
                 inner = _Join(branch, join, len(effect.branches))
                 todo += [(b, inner, None) for b in reversed(effect.branches)]
                 continue
-            if isinstance(effect, Send):
-                walked.traffic[effect.source.kind, effect.target.kind] += 1
-            waiting[tickets] = (branch, join)
-            if not isinstance(effect, Meet):
+            if isinstance(effect, Job):
                 executor.start(tickets, effect)
-            elif keeper is not None:
+            elif keeper is None or isinstance(effect, Fork):
+                todo.append((branch, join, None))
+                continue
+            elif isinstance(effect, Send):
+                keeper.send(tickets, effect)
+            else:
                 keeper.meet(tickets, effect)
+            waiting[tickets] = (branch, join)
             tickets += 1
 
     resume(root, None, None)

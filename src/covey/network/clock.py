@@ -78,17 +78,29 @@ class Clock:
         """Seconds since the round began."""
         return self.flows.now
 
-    def start(self, ticket: int, effect: Job | Send) -> None:
-        """A training or a transfer begins."""
-        if isinstance(effect, Job):
-            seconds = self.site.train_seconds(effect.client, effect.epochs)
-            begin, end = self._compute(effect.client, seconds)
-            lost = (effect.client, effect.visit) in self.failed
-            shown = Interval(client(effect.client), "train", begin, end) if self._record else None
-            number = self.flows.wait(end - self.now)
-            self._open[number] = ticket, Failure("lost") if lost else None, shown
-        else:
-            self._send(ticket, effect)
+    def start(self, ticket: int, job: Job) -> None:
+        """A training begins."""
+        seconds = self.site.train_seconds(job.client, job.epochs)
+        begin, end = self._compute(job.client, seconds)
+        lost = (job.client, job.visit) in self.failed
+        shown = Interval(client(job.client), "train", begin, end) if self._record else None
+        number = self.flows.wait(end - self.now)
+        self._open[number] = ticket, Failure("lost") if lost else None, shown
+
+    def send(self, ticket: int, send: Send) -> None:
+        """A transfer begins."""
+        size = self.site.model_bytes
+        source, target = self.site.node(send.source), self.site.node(send.target)
+        self.group_bytes += size * send.group
+        if source != target:
+            if send.source.kind == "client":
+                self.sent[send.source.number] += size
+            if send.target.kind == "client":
+                self.received[send.target.number] += size
+        free = self.free is not None and self.free(send)
+        number = self.flows.wait(0.0) if free else self.flows.start(source, target, size)
+        shown = Interval(send.source, "send", self.now, self.now, send.target) if self._record else None
+        self._open[number] = ticket, None, shown
 
     def meet(self, ticket: int, meeting: Meet) -> None:
         """Models are merged: all owners take part in the group operation, then the place adds up."""
@@ -123,20 +135,6 @@ class Clock:
         site = self.site
         amounts = zip(site.devices, self.busy.tolist(), self.sent.tolist(), self.received.tolist(), strict=True)
         return sum(kind.joules(busy_seconds=b, sent=s, received=r) for kind, b, s, r in amounts)
-
-    def _send(self, ticket: int, send: Send) -> None:
-        size = self.site.model_bytes
-        source, target = self.site.node(send.source), self.site.node(send.target)
-        self.group_bytes += size * send.group
-        if source != target:
-            if send.source.kind == "client":
-                self.sent[send.source.number] += size
-            if send.target.kind == "client":
-                self.received[send.target.number] += size
-        free = self.free is not None and self.free(send)
-        number = self.flows.wait(0.0) if free else self.flows.start(source, target, size)
-        shown = Interval(send.source, "send", self.now, self.now, send.target) if self._record else None
-        self._open[number] = ticket, None, shown
 
     def _compute(self, who: int, seconds: float) -> tuple[float, float]:
         """When that client begins and ends so much computing, after what it has to do already."""
