@@ -90,6 +90,13 @@ def test_noise_and_search_are_passed_on():
     assert "epsilon 0.5; measured on the true counts" in run(FLEET, "--epsilon", 0.5)
 
 
+def test_options_of_a_method_are_passed_on():
+    loose, strict = (run_json(FLEET, "--option", f"max-cov={c}", "--min-size", 2) for c in (9, 0.2))
+    assert strict["sizes"]["mean"] > loose["sizes"]["mean"]
+    dealt = run_json(FLEET, "--method", "icg", "--groups", 6, "--option", "rest=deal", "--option", "iterations=2")
+    assert dealt["left_out"] == 0
+
+
 def test_all_methods_are_compared_and_the_others_say_why(tmp_path):
     fleet = tmp_path / "no-edges.csv"
     fleet.write_text("client,a,b\n" + "".join(f"c{i},{i + 1},{9 - i}\n" for i in range(8)))
@@ -139,6 +146,11 @@ def test_updates_from_a_file(tmp_path):
         (["--network", "none.csv"], BadData, "none.csv: no such file"),
         (["--method", "random", "--search", "2"], BadValue, "option is 'search'"),
         (["--method", "all", "--out", "x.csv"], BadValue, "one method where --out or --plot is given"),
+        (["--option", "deal"], BadValue, "option is 'deal'; allowed is a name, an equals sign and a value"),
+        (["--option", "max-cov=low"], BadValue, "max_cov is 'low'; allowed is a number"),
+        (["--option", "search=2.5"], BadValue, "search is '2.5'; allowed is a whole number"),
+        (["--option", "candidates=few"], BadValue, "candidates is 'few'; allowed is a number"),
+        (["--option", "deal=assign"], BadValue, "option is 'deal'; allowed is one that grouping 'cov' has: max_cov"),
         (["--epsilon", "0"], BadValue, "epsilon is 0.0"),
         (["--out", "no/such/folder/g.csv"], BadValue, "allowed is a file in a folder that exists"),
         (["--plot", "groups.txt"], BadValue, "allowed is a file that ends with .png, .svg, .pdf"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 from contextlib import suppress
@@ -49,6 +50,9 @@ def group(
         Path | None, typer.Option(help="Model updates: a .npy array, one row a client, in the order of the file.")
     ] = None,
     search: Annotated[int | None, typer.Option(help="Passes of local search after grouping (method `cov`).")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of the method, as `deal=assign`; can be given again.")
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Group on counts with Laplace noise of that privacy.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same groups.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write `client,group` to this CSV file.")] = None,
@@ -58,7 +62,8 @@ def group(
     """Group the clients of a fleet; what is printed is measured on the counts in the file."""
     _check_can_write(out, plot)
     fleet = read_clients(file)
-    job = _Job(fleet, min_size, groups, _distances(network, fleet), _updates(updates), search, epsilon, seed)
+    chosen = _pairs(option or []) | ({} if search is None else {"search": str(search)})
+    job = _Job(fleet, min_size, groups, _distances(network, fleet), _updates(updates), chosen, epsilon, seed)
     if method == "all":
         if out or plot:
             raise BadValue("method", "all", "one method where --out or --plot is given")
@@ -93,12 +98,12 @@ class _Job:
     groups: str | None
     distances: NDArray[np.float64] | None
     updates: NDArray[np.float64] | None
-    search: int | None
+    chosen: dict[str, str]
     epsilon: float | None
     seed: int
 
     def run(self, method: str, *, lenient: bool = False) -> Result:
-        """Group by that method and measure; `lenient` drops a search that the method does not have."""
+        """Group by that method and measure; `lenient` passes over options that the method does not have."""
         rng = generator(self.seed, "group")
         labels = self.fleet.labels
         if self.epsilon is not None:
@@ -107,8 +112,9 @@ class _Job:
             labels = noised(labels, epsilon=self.epsilon, rng=rng)
         inputs = {"edges": self.fleet.edges, "distances": self.distances, "updates": self.updates}
         extras: dict[str, Any] = {name: table for name, table in inputs.items() if table is not None}
-        if self.search is not None and not (lenient and "search" not in options(method)):
-            extras["search"] = self.search
+        for name, text in self.chosen.items():
+            if name in options(method) or not lenient:
+                extras[name] = _value(method, name, text)
         _warm_up(method)
         began = time.perf_counter()
         count = self._count(method, labels, rng)
@@ -127,6 +133,30 @@ class _Job:
         if not self.groups.isdecimal():
             raise BadValue("groups", self.groups, "a whole number from 1 up, or 'auto'")
         return int(self.groups)
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    """`["deal=assign"]` as a dictionary."""
+    for text in given:
+        if "=" not in text:
+            raise BadValue("option", text, "a name, an equals sign and a value, as deal=assign")
+    return {name.strip().replace("-", "_"): value.strip() for name, _, value in (text.partition("=") for text in given)}
+
+
+def _value(method: str, option: str, text: str) -> Any:
+    """The text as the kind of value that the option has by default; a number if it is one where it has none."""
+    if option not in options(method):
+        return text
+    default = inspect.signature(GROUPINGS[method]).parameters[option].default
+    if isinstance(default, str):
+        return text
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.lower(), text)
+    kinds: tuple[type, ...] = (int,) if isinstance(default, int) else (float,) if default is not None else (int, float)
+    for kind in kinds:
+        with suppress(ValueError):
+            return kind(text)
+    raise BadValue(option, text, "a whole number" if kinds == (int,) else "a number")
 
 
 def _warm_up(method: str) -> None:
