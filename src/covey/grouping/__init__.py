@@ -3,7 +3,17 @@
 `group("cov", labels, min_size=5, rng=rng)` calls a grouping by name, `covey.grouping.cov.cov(…)` the same directly.
 """
 
-from covey.grouping import astraea, cdg, cov, icg, kldg, qcid, simple  # noqa: F401 (each registers its groupings)
+from covey.grouping import (  # noqa: F401 (each registers its groupings)
+    astraea,
+    cdg,
+    cov,
+    emd,
+    icg,
+    kldg,
+    kmedoids,
+    qcid,
+    simple,
+)
 from covey.grouping.base import (
     GROUPINGS,
     INPUTS,

@@ -1,0 +1,147 @@
+"""Grouping by insertion: nodes join one by one the group where they add least cost, around medoids that move.
+
+What FedAvg-IC's NODE_GROUPING (Algorithm 1, lines 16 to 22) and TornadoAggregate's Group (Algorithm 3) share. Random
+medoids open the groups; all other nodes are inserted in random order; every group picks its best medoid; again, until
+the cost stands still. A cost is a sum of terms, and every term keeps running sums, so that trying all groups for a
+node takes one pass over them.
+
+Departures: the best grouping met is returned, not the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import BadValue
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+STEADY = 0.01
+"""A pass that lowers the cost by no more than this share has not improved it."""
+
+TIE = 1e-12
+"""Costs (the whole is about 1) that differ by no more than this are equal: sums are rounded."""
+
+
+class Term(Protocol):
+    """One part of what a grouping costs."""
+
+    def open(self, medoids: Integers) -> None:
+        """Forget all groups; group k now holds `medoids[k]` alone."""
+
+    def increase(self, node: int) -> Floats:
+        """What the cost of every group would grow by, were the node in it."""
+
+    def add(self, node: int, group: int) -> None:
+        """Put the node there."""
+
+    def measure(self, group_of: Integers) -> tuple[float, Floats]:
+        """What a whole grouping costs, and what every node would cost as the medoid of its group."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """A term with its weights: in the cost of a grouping, and in that of a medoid."""
+
+    term: Term
+    assign: float = 1.0
+    update: float = 1.0
+
+
+def insertion(
+    terms: Sequence[Weighted],
+    nodes: int,
+    groups: int,
+    *,
+    rng: np.random.Generator,
+    steady: int = 1,
+    max_size: int | None = None,
+    random_ties: bool = False,
+) -> tuple[Integers, Integers]:
+    """The group of every node and the medoid of every group.
+
+    `steady`: passes in a row without improvement after which to stop; `max_size`: the most nodes of a group;
+    `random_ties`: draw among the groups that cost the same, else the first of them.
+    """
+    if not (isinstance(steady, int | np.integer) and steady >= 1):
+        raise BadValue("steady", steady, "a whole number from 1 up")
+    if max_size is not None and not max_size * groups >= nodes:
+        raise BadValue("max_size", max_size, f"at least {-(-nodes // groups)}: {nodes} nodes in {groups} groups")
+    medoids: Integers = rng.choice(nodes, groups, replace=False)
+    best, best_groups, best_medoids = np.inf, medoids, medoids
+    waited = 0
+    while waited < steady:
+        group_of = _assign(terms, nodes, medoids, max_size or nodes, rng if random_ties else None, rng)
+        measured = [term.term.measure(group_of) for term in terms]
+        cost = sum(term.assign * total for term, (total, _) in zip(terms, measured, strict=True))
+        as_medoid = sum(term.update * each for term, (_, each) in zip(terms, measured, strict=True))
+        medoids = best_of_groups(np.asarray(as_medoid), group_of, groups)
+        waited = 0 if cost < (1 - STEADY) * best else waited + 1
+        if cost < best:
+            best, best_groups, best_medoids = cost, group_of, medoids
+    return best_groups, best_medoids
+
+
+def group_sums(rows: Floats, group_of: Integers) -> Floats:
+    """The rows of every group, added up; no group is empty.
+
+    >>> group_sums(np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 0])).tolist()
+    [[5.0], [2.0]]
+    """
+    order, starts = _blocks(group_of)
+    sums: Floats = np.add.reduceat(rows[order], starts, axis=0)
+    return sums
+
+
+def best_of_groups(cost: Floats, group_of: Integers, groups: int) -> Integers:
+    """The node of least cost of every group.
+
+    >>> best_of_groups(np.array([3.0, 1.0, 2.0]), np.array([0, 1, 0]), 2).tolist()
+    [2, 1]
+    """
+    order = np.lexsort((cost, group_of))
+    return order[np.searchsorted(group_of[order], np.arange(groups))]
+
+
+def _blocks(group_of: Integers) -> tuple[Integers, Integers]:
+    """Nodes in the order of their groups, and where every group begins."""
+    order = np.argsort(group_of, kind="stable")
+    return order, np.flatnonzero(np.diff(group_of[order], prepend=-1))
+
+
+def _assign(
+    terms: Sequence[Weighted],
+    nodes: int,
+    medoids: Integers,
+    max_size: int,
+    ties: np.random.Generator | None,
+    rng: np.random.Generator,
+) -> Integers:
+    """One pass: the medoids open the groups, everybody else joins one, in random order."""
+    group_of = np.full(nodes, -1, dtype=np.int64)
+    group_of[medoids] = np.arange(len(medoids))
+    closed = np.where(np.ones(len(medoids)) < max_size, 0.0, np.inf)
+    room = np.full(len(medoids), max_size - 1)
+    for term in terms:
+        term.term.open(medoids)
+    for node in rng.permutation(np.flatnonzero(group_of < 0)).tolist():
+        cost = closed.copy()
+        for term in terms:
+            cost += term.assign * term.term.increase(node)
+        k = int(cost.argmin())
+        if ties is not None:
+            equal = np.flatnonzero(cost <= cost[k] + TIE)
+            k = int(equal[0] if len(equal) == 1 else ties.choice(equal))
+        group_of[node] = k
+        room[k] -= 1
+        if not room[k]:
+            closed[k] = np.inf
+        for term in terms:
+            term.term.add(node, k)
+    return group_of
