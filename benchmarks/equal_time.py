@@ -1,6 +1,6 @@
 """FedAvg-IC's comparison at equal simulated time: seconds to FedAvg's final accuracy, and how many times as fast.
 
-    python -m benchmarks.equal_time [--json] [--seeds 0,1,2] [--rounds 20] [--model 2nn]
+    python -m benchmarks.equal_time [--json] [--seeds 0,1,2] [--rounds 15] [--model 2nn]
 
 Lee et al., "Accurate and Fast Federated Learning via IID and Communication-Aware Grouping", the form of Table 3 over
 the networks, links and devices of App. C.3.1: Fashion-MNIST, 100 clients at 10 edges, one class a client and an edge
@@ -147,7 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--seeds", default="0,1,2")
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--model", default="2nn")
     args = parser.parse_args()
     rows = [row for seed in args.seeds.split(",") for row in measure(int(seed), args.rounds, args.model)]

@@ -176,6 +176,7 @@ def test_a_meter_gives_the_price_and_remembers_the_last_round():
     spent = meter.spend(plan, [None], (), 0.0)
     assert spent["simulated_seconds"] == pytest.approx(price(plan, site).seconds)
     assert meter.spend(plan, [None], (), 99.0) is spent
+    assert meter.spend(Star([Train(0, rate=0.5), Train(1)]), [None], (), 99.0) is spent  # rates cost nothing
     assert meter.spend(plan, [None], {(1, 0)}, 99.0) is not spent
 
 
@@ -316,9 +317,14 @@ class Sums:
     def __init__(self, costs):
         self.costs, self.total, self.open = costs, 0.0, []
 
-    def start(self, ticket, effect):
-        if hasattr(effect, "source"):
-            self.total += self.costs[frozenset((effect.source.number, effect.target.number))]
+    def start(self, ticket, job):
+        self.open.append(ticket)
+
+    def send(self, ticket, send):
+        self.total += self.costs[frozenset((send.source.number, send.target.number))]
+        self.open.append(ticket)
+
+    def meet(self, ticket, meeting):
         self.open.append(ticket)
 
     def finished(self):

@@ -8,7 +8,7 @@ groups' are free; the groups' add the rest. The three sum up to the whole, also 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from covey.execute.walk import Walked, walk
 from covey.network.clock import Clock, Free, Interval
 from covey.network.site import Site
 from covey.network.topology import Node
-from covey.plan import Place, Plan
+from covey.plan import Place, Plan, Train
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +170,9 @@ class Meter:
         self, plan: Plan, where: Sequence[Place | None], failed: Collection[tuple[int, int]], begin: float
     ) -> dict[str, float]:
         """Simulated seconds and joules of one round."""
-        asked = Round(plan, tuple(where), frozenset(failed), begin if self.site.windows is not None else 0.0)
+        asked = Round(
+            _without_rates(plan), tuple(where), frozenset(failed), begin if self.site.windows is not None else 0.0
+        )
         if self.round != asked:
             self.round, self._spent = asked, self._measure(asked)
         return self._spent
@@ -179,6 +181,13 @@ class Meter:
         clock = Clock(self.site, begin=asked.begin, failed=asked.failed)
         walk(asked.plan, [None] * len(asked.where), self.site.sizes, clock, asked.where)
         return {"simulated_seconds": clock.now, "joules": clock.joules()}
+
+
+def _without_rates(plan: Plan) -> Plan:
+    """The plan without learning rates, which cost nothing and may fall from round to round."""
+    if isinstance(plan, Train):
+        return Train(plan.client, plan.epochs)
+    return replace(plan, children=tuple(map(_without_rates, plan.children)))
 
 
 def _always(_: Send) -> bool:
