@@ -1,10 +1,15 @@
-"""Small stand-ins: an executor whose models are numbers, random plans, and a fleet of a few made-up samples."""
+"""Small stand-ins: an executor whose models are numbers, random plans, a fleet of made-up samples, a full disk."""
 
+import errno
+import os
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from covey.execute.walk import Failure, Send
@@ -122,3 +127,33 @@ def small_fleet(sizes, *, features=4, classes=3, seed=0, tests=2, edge_of=None):
     labels = np.stack([np.bincount(y[part], minlength=classes) for part in train_of])
     data = FleetData("made-up", x, y, test_x, test_y, train_of, test_of, classes)
     return Fleet(labels, edge_of=edge_of, data=data)
+
+
+@contextmanager
+def full_disk(after=0):
+    """A disk on which so many checkpoints fit; the next one breaks off."""
+    really, written = Path.open, []
+
+    class Full:
+        def __init__(self, file):
+            self.file = file
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.file.close()
+
+        def write(self, content):
+            self.file.write(content[: len(content) // 2])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def open_(self, *given, **more):
+        file = really(self, *given, **more)
+        if self.suffix == ".part":
+            written.append(self)
+        return Full(file) if self.suffix == ".part" and len(written) > after else file
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "open", open_)
+        yield

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
 from torch import Tensor, nn
 
 from covey import experiment as experiments
@@ -19,6 +21,8 @@ from covey.fleet import Fleet
 from covey.loop import Callback
 from covey.report.curves import curves
 from covey.store import Store
+
+SCORES = ("accuracy", "own_accuracy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +37,9 @@ class Run:
 
     @property
     def accuracy(self) -> float:
-        """Global test accuracy at the end."""
-        return float(self.summary["accuracy"])
+        """Global test accuracy at the end; not a number where there is nothing to test on."""
+        found = self.summary["accuracy"]
+        return math.nan if found is None else float(found)
 
     def load_into(self, module: nn.Module, model: int = 0) -> nn.Module:
         """Give a module of the run's architecture the run's weights."""
@@ -47,7 +52,7 @@ class Run:
         curves({self.name: self.rounds}, Path(path))
 
     def __repr__(self) -> str:
-        scores = ", ".join(f"{k}={self.summary[k]:.4f}" for k in ("accuracy", "own_accuracy") if k in self.summary)
+        scores = ", ".join(f"{k}={self.summary[k]:.4f}" for k in SCORES if self.summary.get(k) is not None)
         return f"Run({self.name}, {self.summary['rounds']} rounds, {scores})"
 
 
@@ -78,14 +83,16 @@ def run(
     elif model is not None:
         settings["model"] = model
     if isinstance(algorithm, Experiment):
-        wanted = algorithm.model_copy(update=settings)
+        wanted = Experiment.make({**algorithm.model_dump(), **settings})
     elif isinstance(algorithm, str):
         wanted = Experiment.make({**settings, "algorithm": algorithm})
     else:
         parts["algorithm"] = algorithm
-        wanted = Experiment.make(settings).model_copy(update={"algorithm": _name(algorithm)})
+        wanted = Experiment.make(settings).model_copy(update=_described(algorithm))
     if fleet is not None and fleet.data is not None:
-        wanted = wanted.model_copy(update={"data": fleet.data.name, "clients": fleet.clients})
+        wanted = wanted.model_copy(
+            update={"data": fleet.data.name, "clients": fleet.clients, "partition": experiments.GIVEN}
+        )
     if out is not None:
         return _read(experiments.start(wanted, out, callbacks, **parts)[0], out)
     with tempfile.TemporaryDirectory(prefix="covey-") as folder:
@@ -109,11 +116,13 @@ def resume(
     return _read(found[0], out)
 
 
-def _name(algorithm: Algorithm) -> str:
+def _described(algorithm: Algorithm) -> dict[str, Any]:
+    """The settings that make this algorithm again; one of a user's own gets a name that makes no other."""
     for entry in ALGORITHMS:
         if entry.thing is type(algorithm):
-            return entry.name
-    return type(algorithm).__name__.lower()
+            return {"algorithm": entry.name, "options": TypeAdapter(type(algorithm)).dump_python(algorithm)}
+    name = type(algorithm).__name__.lower()
+    return {"algorithm": f"own-{name}" if name in ALGORITHMS else name}
 
 
 def _read(name: str, out: str | Path) -> Run:

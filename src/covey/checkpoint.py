@@ -1,4 +1,7 @@
-"""Everything a run needs to go on, as one safetensors file: tensors as tensors, the rest as JSON in its header."""
+"""Everything a run needs to go on, as one safetensors file: tensors as tensors, the rest as JSON in its header.
+
+A digest over both tells a whole file from one that a disk or a power cut has damaged.
+"""
 
 from __future__ import annotations
 
@@ -26,27 +29,38 @@ class Checkpoint:
     def encode(self) -> bytes:
         """The bytes of a safetensors file."""
         tensors: dict[str, Tensor] = {}
-        plain = _strip(self.data, "", tensors)
-        return save(tensors, metadata={"covey": json.dumps(plain)})
+        plain = json.dumps(_strip(self.data, "", tensors))
+        return save(tensors, metadata={"covey": plain, "sha256": _digest(plain, tensors)})
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
         """Read one back; never runs code from the file."""
         try:
             with safe_open(path, framework="pt") as file:
-                plain = json.loads(file.metadata()["covey"])
-                return cls(_fill(plain, {name: file.get_tensor(name) for name in file.keys()}))  # noqa: SIM118
+                plain, digest = (file.metadata()[name] for name in ("covey", "sha256"))
+                # clones, since what lies in a mapped file is not aligned as what was saved, and sums depend on that
+                tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+            if digest != _digest(plain, tensors):
+                raise ValueError("its digest does not fit")
+            return cls(_fill(json.loads(plain), tensors))
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             raise BadData(f"checkpoint {path} cannot be read ({error}); remove it and resume") from None
+
+
+def _digest(plain: str, tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256(plain.encode())
+    for name in sorted(tensors):
+        digest.update(tensors[name].numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _strip(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     """The value with every array moved to `tensors` under its path, a note in its place."""
     if isinstance(value, np.ndarray | Tensor):
-        tensors[name] = torch.as_tensor(value).clone().contiguous()
+        tensors[name] = torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value.clone().contiguous()
         return {"__array__": "numpy" if isinstance(value, np.ndarray) else "torch", "name": name}
     if isinstance(value, dict):
-        keys = [["int" if isinstance(k, int) else "str", k] for k in value]
+        keys = [_strip(k, "", tensors) for k in value]  # as a list, since JSON's own keys are texts only
         return {"__dict__": keys, "values": [_strip(v, f"{name}/{k}", tensors) for k, v in value.items()]}
     if isinstance(value, list | tuple):
         return [_strip(v, f"{name}/{j}", tensors) for j, v in enumerate(value)]
@@ -64,7 +78,7 @@ def _fill(value: Any, tensors: dict[str, Tensor]) -> Any:
     if "__array__" in value:
         tensor = tensors[value["name"]]
         return tensor.numpy() if value["__array__"] == "numpy" else tensor
-    return {k: _fill(v, tensors) for (_, k), v in zip(value["__dict__"], value["values"], strict=True)}
+    return {k: _fill(v, tensors) for k, v in zip(value["__dict__"], value["values"], strict=True)}
 
 
 def fingerprint(models: list[Tensor]) -> str:

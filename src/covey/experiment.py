@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,12 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from covey import seeds
 from covey.algorithms import ALGORITHMS, Algorithm, make_algorithm
-from covey.errors import BadData, BadValue, UnknownName
+from covey.algorithms.base import first_fault
+from covey.errors import BadData, BadValue, RunFailed, UnknownName
 from covey.execute.local import LocalExecutor, Training
 from covey.execute.walk import Job
 from covey.fleet import Fleet
 from covey.local import make_rule
-from covey.loop import Callback, Limits, Loop, Meter
+from covey.loop import Callback, Limits, Loop, Meter, Progress
 from covey.merge import MERGES, make_server
 from covey.models import build_model, check_fit
 from covey.network.flops import count_flops
@@ -27,12 +29,13 @@ from covey.store import Store
 from covey.theory import PRICES
 
 ON_NETWORK = ("link", "trunk", "device", "server_device", "stragglers", "day", "group_operation")
+GIVEN = "given"  # the partition of a run whose fleet was handed over as an object
 
 
 class Experiment(BaseModel):
     """The settings of a run. The text beside a setting is its help on the command line."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     algorithm: str = Field("fedavg", description="which algorithm; see: covey list algorithms")
     options: dict[str, Any] = Field(default_factory=dict, description="the algorithm's own settings")
@@ -87,10 +90,10 @@ class Experiment(BaseModel):
         {'sample': 0.5}
         """
         own = {name: value for name, value in settings.items() if name in cls.model_fields}
-        options = {
-            **own.pop("options", {}),
-            **{name: v for name, v in settings.items() if name not in cls.model_fields},
-        }
+        options = own.pop("options", {})
+        if not isinstance(options, dict):
+            raise BadValue("options", options, "a table of the algorithm's own settings")
+        options = {**options, **{name: v for name, v in settings.items() if name not in cls.model_fields}}
         algorithm = str(own.get("algorithm", "fedavg"))
         known = [name for name, f in ALGORITHMS[algorithm].__dataclass_fields__.items() if f.init]
         for name in options:
@@ -100,9 +103,7 @@ class Experiment(BaseModel):
         try:
             return cls(**own, options=options)
         except ValidationError as error:
-            first = error.errors()[0]
-            wanted = first["msg"].removeprefix("Input should be ")
-            raise BadValue(".".join(map(str, first["loc"])), first["input"], wanted) from None
+            raise first_fault(error, "settings") from None
 
     @classmethod
     def read(cls, path: str | Path, settings: dict[str, Any] | None = None) -> Experiment:
@@ -123,6 +124,8 @@ class Experiment(BaseModel):
 
     def make_fleet(self) -> Fleet:
         """The clients with their data."""
+        if self.partition == GIVEN:
+            raise BadValue("fleet", "one of your own", "given again, as in covey.resume(run, fleet=fleet)")
         return Fleet.load(
             self.data,
             clients=self.clients,
@@ -219,11 +222,11 @@ def start(
 ) -> tuple[str, dict[str, Any]]:
     """Run an experiment with a store; gives the run's name and summary."""
     with Store(out) as store:
-        loop = experiment.make_loop(**parts)
-        run = store.create(f"{experiment.algorithm}-{experiment.data}", experiment.model_dump())
-        loop.run, loop.store = run, store
-        with store.owned(run):
-            return run, _go(loop, store, run, callbacks, resumed=False)
+        loop = experiment.make_loop(store=store, **parts)
+        progress = loop.begin()  # what is wrong with the settings shows here, and then there is no run
+        loop.run = store.create(f"{experiment.algorithm}-{experiment.data}", experiment.model_dump())
+        with store.owned(loop.run):
+            return loop.run, _go(loop, store, progress, experiment, callbacks)
 
 
 def resume(
@@ -235,17 +238,24 @@ def resume(
         with store.owned(record.run):
             if record.status == "finished":
                 return record.run, record.summary
-            loop = Experiment(**record.config).make_loop(run=record.run, store=store, **parts)
-            return record.run, _go(loop, store, record.run, callbacks, resumed=True)
+            experiment = Experiment(**record.config)
+            loop = experiment.make_loop(run=record.run, store=store, **parts)
+            found = store.rewind(record.run)
+            progress = loop.begin() if found is None else loop.restore(found[1])
+            store.mark(record.run, "running", {})
+            store.add_event(record.run, progress.round, "resumed", f"after round {progress.round}")
+            return record.run, _go(loop, store, progress, experiment, callbacks)
 
 
-def _go(loop: Loop, store: Store, run: str, callbacks: Sequence[Callback], *, resumed: bool) -> dict[str, Any]:
-    found = store.rewind(run) if resumed else None
-    if found is None:
-        progress = loop.begin()
-    else:
-        progress = loop.restore(found[1])
-        store.add_event(run, found[0], "resumed", f"after round {found[0]}")
-    summary = {"run": run, "algorithm": store.get(run).config["algorithm"], **loop.go(progress, callbacks)}
-    store.finish(run, "finished", summary)
+def _go(
+    loop: Loop, store: Store, progress: Progress, experiment: Experiment, callbacks: Sequence[Callback]
+) -> dict[str, Any]:
+    try:
+        ended = loop.go(progress, callbacks)
+    except RunFailed:
+        with contextlib.suppress(RunFailed):  # a full disk takes no note of it either
+            store.mark(loop.run, "failed", {})
+        raise
+    summary = {"run": loop.run, "algorithm": experiment.algorithm, "status": "finished", **ended}
+    store.mark(loop.run, "finished", summary)
     return summary

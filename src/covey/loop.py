@@ -50,6 +50,7 @@ class Progress:
     spent: dict[str, float] = field(default_factory=dict)
     traffic: Counter[tuple[str, str]] = field(default_factory=Counter)
     last: dict[str, Any] = field(default_factory=dict)
+    done: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,27 +126,28 @@ class Loop:
     def go(self, progress: Progress, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
         """Run to the end and give the summary."""
         limits = self.limits
-        while progress.round < limits.rounds:
+        while not progress.done:
             plan = self._round(progress)
-            done = progress.round >= limits.rounds or self._used_up(progress)
-            if done or progress.round % limits.evaluate_every == 0:
-                progress.last = self._scores(progress)
-            metrics = self._metrics(progress)
-            accuracy = metrics.get("accuracy", math.nan)
-            done = done or (limits.target_accuracy is not None and accuracy >= limits.target_accuracy)
+            ends = progress.round >= limits.rounds or self._used_up(progress)
+            scores = self._scores(progress) if ends or progress.round % limits.evaluate_every == 0 else {}
+            metrics = self._metrics(progress) | scores
+            ends |= limits.target_accuracy is not None and scores.get("accuracy", 0.0) >= limits.target_accuracy
             report = Report(self.run, limits.rounds, metrics, plan, progress.models)
             for callback in callbacks:
-                done = bool(callback(report)) or done
+                ends |= bool(callback(report))
+            if ends and not scores:
+                metrics |= self._scores(progress)
+            progress.done = ends
             if self.store is not None:
-                keep = done or progress.round % limits.checkpoint_every == 0
+                keep = ends or progress.round % limits.checkpoint_every == 0
                 self.store.add_round(self.run, progress.round, metrics, self.checkpoint(progress) if keep else None)
-            if done:
-                break
         return self.summary(progress)
 
     def summary(self, progress: Progress) -> dict[str, Any]:
-        """What the run came to."""
-        return {**self._metrics(progress), "rounds": progress.round, "model_sha256": fingerprint(progress.models)}
+        """What the run came to; a score that is not a number is none."""
+        scores = {"accuracy": None, "loss": None} | progress.last
+        end = {"rounds": progress.round, "model_sha256": fingerprint(progress.models)}
+        return scores | self._metrics(progress) | end
 
     def checkpoint(self, progress: Progress) -> Checkpoint:
         """Everything the next round depends on."""
@@ -267,12 +269,12 @@ class Loop:
         scores = self.executor.evaluate(progress.models, progress.home)
         progress.seconds += time.perf_counter() - begun
         named = {"accuracy": scores.accuracy, "loss": scores.loss, "own_accuracy": scores.own_accuracy}
-        return {name: value for name, value in named.items() if math.isfinite(value)}
+        progress.last = {name: value for name, value in named.items() if math.isfinite(value)}
+        return progress.last
 
     def _metrics(self, progress: Progress) -> dict[str, Any]:
         tiers = {f"{a}-{b}": count * self.model_bytes for (a, b), count in sorted(progress.traffic.items())}
         return {
-            **progress.last,
             "round": progress.round,
             "models": len(progress.models),
             "trainings": progress.trainings,

@@ -2,7 +2,7 @@
 
 A checkpoint is one safetensors file that holds everything a run needs to go on. It is written beside its name, moved
 there in one step, and only then does the database say that the round is done; so whenever a run is killed, the newest
-round the database knows has a whole checkpoint behind it.
+round the database knows has a whole checkpoint behind it. Should a power cut damage that one, the one before serves.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from covey.checkpoint import Checkpoint
-from covey.errors import BadData, BadValue, RunFailed, UnknownName
+from covey.errors import BadData, BadValue, CoveyError, RunFailed, UnknownName
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -51,13 +52,13 @@ class Store:
         self.folder = Path(folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.folder / "covey.db", timeout=60, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(SCHEMA)
+            with _alone(self.folder / "covey.lock"):  # who turns on WAL must be alone, and does not wait in line
+                self._db = sqlite3.connect(self.folder / "covey.db", timeout=60, isolation_level=None)
+                self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.execute("PRAGMA synchronous=NORMAL")
+                self._db.executescript(SCHEMA)
         except (OSError, sqlite3.DatabaseError) as error:
             raise BadValue("out", str(folder), f"a folder for runs that can be read and written ({error})") from None
-
         self._behind = ThreadPoolExecutor(max_workers=1)  # rounds do not wait for the disk
         self._settling: Future[None] | None = None
 
@@ -76,13 +77,13 @@ class Store:
 
     def create(self, name: str, config: dict[str, Any]) -> str:
         """A new run; its name is `name` with the first number that is free."""
+        name = re.sub(r"[^\w.-]+", "-", name)  # it names a folder, too
         for number in range(1, 1_000_000):
             run = f"{name}-{number}"
             try:
                 self._write("INSERT INTO runs VALUES (?, ?, 'running', ?, '{}')", run, time.time(), json.dumps(config))
             except sqlite3.IntegrityError:
                 continue
-            (self.folder / run).mkdir(exist_ok=True)
             return run
         raise RunFailed(f"the store in {self.folder} has no free name for {name}")
 
@@ -105,18 +106,22 @@ class Store:
         for record in reversed(self.runs()):
             if record.status != "finished" and not self._is_locked(record.run):
                 return record
-        raise BadValue(
-            "run", "the latest unfinished", f"possible when there is one; the store in {self.folder} has none"
-        )
+        raise CoveyError(f"the store in {self.folder} has no unfinished run; start one with: covey run fedavg")
 
-    def finish(self, run: str, status: str, summary: dict[str, Any]) -> None:
-        """Write down how the run ended."""
+    def mark(self, run: str, status: str, summary: dict[str, Any]) -> None:
+        """Write down how the run stands, and what it came to if it is over."""
         self._write("UPDATE runs SET status = ?, summary = ? WHERE run = ?", status, json.dumps(summary), run)
 
     @contextlib.contextmanager
     def owned(self, run: str) -> Iterator[None]:
         """Hold the run while the block runs; a killed process lets go of it by dying."""
-        with (self.folder / run / "lock").open("w") as lock:
+        folder = self.folder / run
+        try:
+            folder.mkdir(exist_ok=True)
+            lock = (folder / "lock").open("w")
+        except OSError as error:
+            raise RunFailed(f"the folder {folder} could not be written ({error.strerror})") from None
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -139,7 +144,7 @@ class Store:
         text = json.dumps(metrics | {"checkpoint": checkpoint is not None})
         self._write("INSERT OR REPLACE INTO rounds VALUES (?, ?, ?)", run, round, text)
         if checkpoint is not None and (self._settling is None or self._settling.done()):
-            self._settling = self._behind.submit(self._settle, self.path(run, round))
+            self._settling = self._behind.submit(self._settle, run, self.path(run, round))
 
     def rounds(self, run: str) -> list[dict[str, Any]]:
         """The metrics of every round, in order."""
@@ -161,10 +166,18 @@ class Store:
             if row["checkpoint"]:
                 with contextlib.suppress(BadData):
                     checkpoint = Checkpoint.load(self.path(run, row["round"]))
-                    self._write("DELETE FROM rounds WHERE run = ? AND round > ?", run, row["round"])
+                    self._forget(run, row["round"])
                     return row["round"], checkpoint
-        self._write("DELETE FROM rounds WHERE run = ?", run)
+        self._forget(run, 0)
         return None
+
+    def _forget(self, run: str, last: int) -> None:
+        """Drop all there is of rounds after `last`."""
+        self._write("DELETE FROM rounds WHERE run = ? AND round > ?", run, last)
+        self._write("DELETE FROM events WHERE run = ? AND round > ?", run, last)
+        for path in self._checkpoints(run):
+            if path > self.path(run, last):
+                path.unlink(missing_ok=True)
 
     def path(self, run: str, round: int) -> Path:
         """Where the checkpoint of that round is."""
@@ -172,10 +185,13 @@ class Store:
 
     def latest(self, run: str) -> Path:
         """The newest checkpoint of a run."""
-        found = sorted((self.folder / run).glob("round-*.safetensors"))
+        found = self._checkpoints(run)
         if not found:
             raise BadData(f"run {run} has no checkpoint in {self.folder / run}; resume it, or run it again")
         return found[-1]
+
+    def _checkpoints(self, run: str) -> list[Path]:
+        return sorted((self.folder / run).glob("round-*.safetensors"))
 
     def _save(self, run: str, round: int, checkpoint: Checkpoint) -> None:
         target = self.path(run, round)
@@ -192,11 +208,12 @@ class Store:
                 f"make room, then: covey resume {run}"
             ) from None
 
-    def _settle(self, target: Path) -> None:
-        """Bring a checkpoint to the disk itself, against a power cut, and drop all but it and the one before."""
-        with contextlib.suppress(FileNotFoundError), target.open("rb") as file:
-            os.fsync(file.fileno())
-        for old in sorted(target.parent.glob("round-*.safetensors"))[:-2]:
+    def _settle(self, run: str, target: Path) -> None:
+        """Bring a checkpoint and what the database says to the disk itself, and drop those before the one before it."""
+        for path in (target, self.folder / "covey.db-wal"):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        for old in [path for path in self._checkpoints(run) if path < target][:-1]:
             old.unlink(missing_ok=True)
 
     def _write(self, statement: str, *values: Any) -> None:
@@ -204,3 +221,11 @@ class Store:
             self._db.execute(statement, values)
         except sqlite3.OperationalError as error:
             raise RunFailed(f"the store in {self.folder} could not be written ({error}); what it had is kept") from None
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait until no other process is in such a block."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -60,8 +60,8 @@ class Outcome:
         """Another model of the same kind: the values inside every tensor in random order."""
         other = model.clone()
         for part in self._asked().layout.views(other).values():
-            flat = part.view(-1)
-            flat.copy_(flat[rng.permutation(len(flat)).tolist()])
+            values = part.view(-1).numpy()
+            values[:] = rng.permutation(values)
         return other
 
     def _asked(self) -> LocalExecutor:
@@ -132,8 +132,14 @@ def checked(kind: type[T], options: dict[str, Any], owner: str) -> T:
     try:
         return TypeAdapter(kind).validate_python(options)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or owner
-        wanted = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-        kind_of = "" if wanted.startswith(("a ", "one", "'")) else "a number " if "than" in wanted else ""
-        raise BadValue(where, first["input"], kind_of + wanted) from None
+        raise first_fault(error, owner) from None
+
+
+def first_fault(error: ValidationError, owner: str) -> BadValue:
+    """The first thing that is wrong, in one sentence; `owner` where no field is to blame."""
+    first = error.errors()[0]
+    if isinstance(fault := first.get("ctx", {}).get("error"), BadValue):
+        return fault
+    wanted = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    kind = "a number " if wanted.startswith(("greater", "less")) else ""
+    return BadValue(".".join(map(str, first["loc"])) or owner, first["input"], kind + wanted)

@@ -12,6 +12,7 @@ from covey.algorithms import ALGORITHMS
 from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, parse_set, with_experiment_options
 from covey.cli.progress import bars, size
+from covey.errors import UnknownName
 from covey.experiment import Experiment, start
 from covey.report.curves import curves
 from covey.store import Store
@@ -35,7 +36,12 @@ def compare(
     With --network also over simulated seconds.
     """
     chosen = algorithms or ["fedavg", *ARCHITECTURES]
-    own = OWN_DEFAULTS | parse_set(set_)
+    given = parse_set(set_)
+    known = {*Experiment.model_fields, *(field for name in chosen for field in ALGORITHMS[name].__dataclass_fields__)}
+    for key in given:
+        if key not in known:
+            raise UnknownName("setting", key, known)
+    own = OWN_DEFAULTS | given
     experiments = [_experiment(name, {**DEFAULTS, **settings}, own) for name in chosen]
     fleet = experiments[0].make_fleet()
     with bars() as show:
@@ -54,9 +60,9 @@ def compare(
     timed = ["simulated s"] if first.network else []
     for name in ("algorithm", "accuracy", "clients' own", "models", "traffic", *timed, "trainings", "seconds", "run"):
         table.add_column(name, justify="left" if name in ("algorithm", "run") else "right")
-    best = max(summary.get("accuracy", 0.0) for _, summary in results)
+    best = max(summary["accuracy"] or 0.0 for _, summary in results)
     for name, (run, summary) in zip(chosen, results, strict=True):
-        accuracy = summary.get("accuracy", 0.0)
+        accuracy = summary["accuracy"] or 0.0
         table.add_row(
             name,
             f"[bold]{accuracy:.4f}[/bold]" if accuracy == best else f"{accuracy:.4f}",

@@ -60,11 +60,11 @@ def list_(
         console().print(f"no runs in {out} yet; start one with: covey run fedavg")
         return
     table = Table(box=None, header_style="bold")
-    columns = [name for name in rows[0] if any(row[name] for row in rows)]
+    columns = dict.fromkeys(name for row in rows for name in row if any(other.get(name) for other in rows))
     for name in columns:
         table.add_column(name, no_wrap=name == "name", overflow="fold")
     for row in rows:
-        table.add_row(*(str(row[name]) for name in columns))
+        table.add_row(*(str(row.get(name, "")) for name in columns))
     console().print(table)
 
 
@@ -84,7 +84,7 @@ def _runs(out: Path) -> list[dict[str, Any]]:
     if not out.exists():
         return []
     with Store(out) as store:
-        records = [(record, (store.rounds(record.run) or [{}])[-1]) for record in store.runs()]
+        records = [(record, _latest(store.rounds(record.run))) for record in store.runs()]
     return [
         {
             "name": record.run,
@@ -136,8 +136,13 @@ def show(
 def summary_of(record: RunRecord, rounds: list[dict[str, Any]]) -> dict[str, Any]:
     """The run's summary; of one that is not finished, as far as it came."""
     if record.summary:
-        return record.summary | {"status": record.status}
-    last = rounds[-1] if rounds else {"round": 0, "traffic_bytes": 0, "wall_seconds": 0.0}
+        return record.summary
     head = {"run": record.run, "algorithm": record.config["algorithm"], "status": record.status}
-    blank = {"accuracy": None, "loss": None, "model_sha256": None}
-    return {**blank, **last, **head, "rounds": last["round"]}
+    blank = {"accuracy": None, "loss": None, "round": 0, "traffic_bytes": 0, "wall_seconds": 0.0, "model_sha256": None}
+    latest = blank | _latest(rounds)
+    return {**head, **latest, "rounds": latest["round"]}
+
+
+def _latest(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """The newest value of every metric; not every round is evaluated."""
+    return {name: value for row in rounds for name, value in row.items()}

@@ -10,6 +10,8 @@ from rich.console import Console
 from covey.cli import compare, data, group, listing, price, run
 from covey.errors import CoveyError
 
+STOPPED = 130  # by Ctrl-C
+
 app = typer.Typer(
     name="covey",
     help="Group-based federated learning: a round is a plan, a small tree of stars, rings and meshes.",
@@ -29,16 +31,29 @@ app.add_typer(data.app, name="data")
 
 def main() -> None:
     """Entry point of `covey`."""
+    code = 0
     try:
-        app()
+        code = app(standalone_mode=False) or 0
     except CoveyError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"covey: {error}", markup=False)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("\nstopped; go on with: covey resume")
-        sys.exit(130)
+        code = _complain(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        code = STOPPED
     except BrokenPipeError:
-        sys.exit(0)
+        code = 0
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        code = _complain(error.format_message())  # what typer has to say of options and arguments
+    if code == STOPPED:
+        _complain("stopped; go on with: covey resume")
+    sys.exit(code)
+
+
+def _complain(sentence: str) -> int:
+    """One sentence on standard error; after a help page there is none."""
+    if sentence:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"covey: {sentence}", markup=False)
+    return 2
 
 
 if __name__ == "__main__":

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from covey.loop import Callback, Report
 
@@ -26,12 +35,13 @@ def bars(console: Console | None = None) -> Iterator[Callback]:
         console=console,
         disable=not (console.is_terminal or console.is_jupyter),
     )
-    tasks = {}
+    tasks: dict[str, TaskID] = {}
+    latest: dict[str, dict[str, Any]] = {}
 
     def show(report: Report) -> None:
-        metrics = report.metrics
         if report.run not in tasks:
             tasks[report.run] = progress.add_task(report.run or "run", total=report.rounds, scores="")
+        metrics = latest[report.run] = latest.get(report.run, {}) | report.metrics  # not every round is evaluated
         scores = " ".join(f"{name} {metrics[name]:.3f}" for name in ("accuracy", "loss") if name in metrics)
         scores = f"{scores} {size(metrics['traffic_bytes'])}"
         progress.update(tasks[report.run], completed=metrics["round"], scores=scores)

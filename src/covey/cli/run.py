@@ -47,7 +47,7 @@ def report(name: str, summary: dict[str, Any], *, as_json: bool) -> None:
         print(json.dumps(summary))
         return
     screen = console()
-    scores = [f"{label} {summary[key]:.4f}" for key, label in SCORES.items() if key in summary]
+    scores = [f"{label} {summary[key]:.4f}" for key, label in SCORES.items() if summary.get(key) is not None]
     screen.print(f"[bold]{name}[/bold]  {summary['rounds']} rounds  {'  '.join(scores)}")
     traffic, seconds = size(summary["traffic_bytes"]), summary["wall_seconds"]
     timed = f"  simulated {summary['simulated_seconds']:.2f} s" if "simulated_seconds" in summary else ""
