@@ -67,19 +67,17 @@ def test_padding_does_not_matter(spec):
 def test_resumes_to_the_bit(spec, tmp_path):
     settings = {"local": spec, "mode": "stacked", "batch": 3, "lr": 0.2, "rounds": 4, "sample": 0.5}
     whole = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
-    expected = whole.begin()
-    whole.go(expected)
+    expected, path = whole.begin(), tmp_path / "checkpoint.safetensors"
 
-    first = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
-    progress = first.begin()
-    first.go(progress, [lambda report: report.metrics["round"] == 2])
-    path = tmp_path / "checkpoint.safetensors"
-    path.write_bytes(first.checkpoint(progress).encode())
+    def save_round_2(report):
+        if report.metrics["round"] == 2:
+            path.write_bytes(whole.checkpoint(expected).encode())
 
-    second = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
-    progress = second.restore(Checkpoint.load(path))
+    whole.go(expected, [save_round_2])
+    again = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
+    progress = again.restore(Checkpoint.load(path))
     assert progress.round == 2
-    second.go(progress)
+    again.go(progress)
     assert torch.equal(progress.models[0], expected.models[0])
 
 
