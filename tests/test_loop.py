@@ -1,0 +1,433 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from tests.fakes import small_fleet
+from torch import nn
+
+from covey.algorithms import Algorithm, FedAvg
+from covey.algorithms.base import settings
+from covey.checkpoint import Checkpoint, fingerprint
+from covey.errors import BadPlan, RunFailed
+from covey.execute.local import LocalExecutor, Training
+from covey.loop import TRIES, Limits, Loop
+from covey.merge import make_server
+from covey.plan import Forest, Mesh, Ring, Star, Train, edge
+from covey.store import Store
+
+SIZES = [6, 9, 12, 8]
+FLEET = small_fleet(SIZES)
+
+
+def network():
+    torch.manual_seed(3)
+    return nn.Linear(4, 3)
+
+
+def loop_of(algorithm, *, fail=None, server="replace", rule=None, store=None, run="", seed=0, lr=0.2, **limits):
+    executor = LocalExecutor(
+        network(), FLEET.data, Training(lr=lr, batch=4), rule=rule, seed=seed, mode="one-by-one", fail=fail
+    )
+    limits = Limits(**{"rounds": 3, **limits})
+    return Loop(algorithm, FLEET, executor, make_server(server), limits, seed=seed, run=run, store=store)
+
+
+def going(loop, callbacks=()):
+    """The summary, and the metrics of every round."""
+    rounds = []
+    return loop.go(loop.begin(), [lambda report: rounds.append(report.metrics), *callbacks]), rounds
+
+
+@settings
+class Fixed(Algorithm):
+    """The same plan every round."""
+
+    tree: object
+
+    def plan(self, round, fleet, state, rng):
+        return self.tree
+
+
+# --- the end of a run
+
+
+def test_a_run_trains_for_its_rounds():
+    summary, rounds = going(loop_of(FedAvg()))
+    assert [metrics["round"] for metrics in rounds] == [1, 2, 3]
+    assert summary["rounds"] == 3
+    assert rounds[-1]["loss"] < rounds[0]["loss"]
+    assert rounds[-1].items() <= summary.items()
+
+
+def test_the_metrics_of_a_star():
+    _, rounds = going(loop_of(FedAvg()))
+    bytes_ = 15 * 4  # 4 x 3 weights and 3 biases in single precision
+    for r, metrics in enumerate(rounds, start=1):
+        assert metrics["trainings"] == r * 4
+        assert metrics["models"] == 1
+        assert metrics["traffic"] == {"client-cloud": r * 4 * bytes_, "cloud-client": r * 4 * bytes_}
+        assert metrics["traffic_bytes"] == r * 8 * bytes_
+        assert metrics["wall_seconds"] > 0
+
+
+def test_it_stops_at_a_target():
+    _, rounds = going(loop_of(FedAvg(), rounds=5))
+    target = rounds[1]["accuracy"]
+    first = next(r for r, metrics in enumerate(rounds, start=1) if metrics["accuracy"] >= target)
+    summary, _ = going(loop_of(FedAvg(), rounds=5, target_accuracy=target))
+    assert summary["rounds"] == first < 5
+
+
+def test_any_callback_may_stop_it_and_all_are_asked():
+    asked = []
+    stop = [
+        lambda report: report.metrics["round"] == 2,
+        lambda report: asked.append(report.metrics["round"]),
+    ]
+    summary, _ = going(loop_of(FedAvg(), rounds=9), stop)
+    assert summary["rounds"] == 2
+    assert asked == [1, 2]
+
+
+def test_what_a_callback_sees():
+    reports = []
+    loop = loop_of(FedAvg(), run="mine")
+    summary = loop.go(loop.begin(), [reports.append])
+    assert {report.run for report in reports} == {"mine"}
+    assert {report.rounds for report in reports} == {3}
+    assert reports[0].plan == Star(Train(i) for i in range(4))
+    assert fingerprint(reports[-1].models) == summary["model_sha256"]
+    assert len({fingerprint(report.models) for report in reports}) == 3
+
+
+def test_rounds_are_evaluated_every_so_often_and_at_the_end():
+    summary, rounds = going(loop_of(FedAvg(), rounds=5, evaluate_every=2))
+    assert [("accuracy" in m, "loss" in m) for m in rounds] == [(r in (2, 4, 5),) * 2 for r in range(1, 6)]
+    every, all_rounds = going(loop_of(FedAvg(), rounds=5))
+    assert [m["accuracy"] for m in rounds if "accuracy" in m] == [all_rounds[k]["accuracy"] for k in (1, 3, 4)]
+    assert summary["model_sha256"] == every["model_sha256"]
+
+
+def test_a_run_that_is_stopped_early_is_evaluated(tmp_path):
+    with Store(tmp_path) as store:
+        run = store.create("fixed", {})
+        with store.owned(run):
+            loop = loop_of(FedAvg(), rounds=9, evaluate_every=9, checkpoint_every=9, store=store, run=run)
+            summary, _ = going(loop, [lambda report: report.metrics["round"] == 3])
+        assert summary["accuracy"] == store.rounds(run)[-1]["accuracy"]
+        assert Checkpoint.load(store.latest(run)).data["round"] == 3
+
+
+def test_checkpoints_every_so_often_and_at_the_end(tmp_path):
+    with Store(tmp_path) as store:
+        run = store.create("fixed", {})
+        with store.owned(run):
+            going(loop_of(FedAvg(), rounds=5, checkpoint_every=2, store=store, run=run))
+        assert [row["checkpoint"] for row in store.rounds(run)] == [False, True, False, True, True]
+
+
+# --- going on from a checkpoint
+
+
+def saved(loop, progress, tmp_path):
+    path = tmp_path / "checkpoint"
+    path.write_bytes(loop.checkpoint(progress).encode())
+    return Checkpoint.load(path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **more: loop_of(FedAvg(sample=0.5), **more),
+        lambda **more: loop_of(Fixed(tree=Forest([Ring([Train(0), Train(1)]), Train(2)])), **more),
+        lambda **more: loop_of(Fixed(tree=Mesh([Train(0), Train(1)], [(0, 1)])), **more),
+        lambda **more: loop_of(FedAvg(), server="adam:0.1", **more),
+        lambda **more: loop_of(Counting(), **more),
+    ],
+    ids=["sampling", "forest", "mesh", "server memory", "state"],
+)
+def test_a_run_can_be_cut_anywhere(make, tmp_path):
+    whole, _ = going(make(rounds=4))
+    for cut in (1, 2, 3):
+        first = make(rounds=4)
+        progress = first.begin()
+        first.go(progress, [lambda report, cut=cut: report.metrics["round"] == cut])
+        progress.done = False  # the callback stood for a kill
+        second = make(rounds=4)
+        summary = second.go(second.restore(saved(first, progress, tmp_path)))
+        same = ("model_sha256", "traffic", "trainings", "accuracy", "rounds", "models")
+        assert {key: summary[key] for key in same} == {key: whole[key] for key in same}
+
+
+def test_what_rules_remember_survives(tmp_path):
+    from covey.local import make_rule
+
+    def make():
+        return loop_of(FedAvg(sample=0.5), rule=make_rule("scaffold"), rounds=4)
+
+    whole, _ = going(make())
+    first = make()
+    progress = first.begin()
+    first.go(progress, [lambda report: report.metrics["round"] == 2])
+    progress.done = False
+    second = make()
+    assert second.go(second.restore(saved(first, progress, tmp_path)))["model_sha256"] == whole["model_sha256"]
+
+
+def test_a_run_that_has_ended_stays_ended(tmp_path):
+    """Killed after its last checkpoint and before the store knew that it was over."""
+    first = loop_of(FedAvg(), rounds=5, target_accuracy=0.01)
+    progress = first.begin()
+    ended = first.go(progress)
+    assert ended["rounds"] == 1
+    second = loop_of(FedAvg(), rounds=5, target_accuracy=0.01)
+    again = second.go(second.restore(saved(first, progress, tmp_path)))
+    assert again == ended
+
+
+# --- failures and quorum
+
+
+def losing(tries):
+    """Clients 1 to 3 are lost in so many tries of round 2."""
+    return lambda job, round, attempt: "asleep" if round == 2 and attempt < tries and job.client else None
+
+
+def test_a_round_below_its_quorum_is_tried_again(tmp_path):
+    with Store(tmp_path) as store:
+        run = store.create("fedavg", {})
+        with store.owned(run):
+            summary, rounds = going(loop_of(FedAvg(), fail=losing(2), quorum=0.5, store=store, run=run))
+        events = store.events(run)
+    assert summary["model_sha256"] == going(loop_of(FedAvg()))[0]["model_sha256"]
+    # round 2: twice one training of four, then all four; what was sent in vain was sent all the same
+    assert [metrics["trainings"] for metrics in rounds] == [4, 4 + 1 + 1 + 4, 4 + 1 + 1 + 4 + 4]
+    assert [(event["round"], event["kind"], event["text"]) for event in events] == [
+        (2, "lost", "3 of 4 trainings: asleep"),
+        (2, "retry", "try 1 fell below the quorum"),
+        (2, "lost", "3 of 4 trainings: asleep"),
+        (2, "retry", "try 2 fell below the quorum"),
+    ]
+
+
+def test_a_quorum_that_is_met_is_enough():
+    one, rounds = going(loop_of(FedAvg(), fail=losing(1), quorum=0.25))
+    assert [metrics["trainings"] for metrics in rounds] == [4, 5, 9]
+    assert one["model_sha256"] != going(loop_of(FedAvg()))[0]["model_sha256"]
+
+
+def test_a_round_that_never_reaches_its_quorum_fails_and_keeps_what_there_was(tmp_path):
+    with Store(tmp_path) as store:
+        run = store.create("fedavg", {})
+        with store.owned(run):
+            with pytest.raises(RunFailed) as caught:
+                going(loop_of(FedAvg(), fail=losing(TRIES), quorum=0.5, store=store, run=run))
+            assert str(caught.value) == (
+                "round 2 never reached its quorum of 50% of the trainings in 5 tries; "
+                "lower quorum, or the learning rate if models are not finite"
+            )
+            assert Counter(event["kind"] for event in store.events(run)) == {"lost": 5, "retry": 5}
+            again = loop_of(FedAvg(), quorum=0.5, store=store, run=run)
+            round, checkpoint = store.rewind(run)
+            assert round == 1
+            summary = again.go(again.restore(checkpoint))
+    assert summary["model_sha256"] == going(loop_of(FedAvg()))[0]["model_sha256"]
+
+
+def test_without_a_quorum_a_round_nobody_answers_is_tried_again():
+    everybody = lambda tries: lambda job, round, attempt: "asleep" if attempt < tries else None  # noqa: A006, E731
+    summary, _ = going(loop_of(FedAvg(), fail=everybody(4)))
+    assert summary["model_sha256"] == going(loop_of(FedAvg()))[0]["model_sha256"]
+    with pytest.raises(RunFailed, match="round 1 never reached its quorum of 0% of the trainings in 5 tries"):
+        going(loop_of(FedAvg(), fail=everybody(5)))
+
+
+def test_every_try_asks_for_a_new_plan():
+    seen = []
+
+    @settings
+    class Sampling(Algorithm):
+        def plan(self, round, fleet, state, rng):
+            seen.append((round, int(rng.integers(2**40))))
+            return Star(Train(i) for i in range(4))
+
+    going(loop_of(Sampling(), fail=losing(2), quorum=0.5))
+    assert [round for round, _ in seen] == [1, 2, 2, 2, 3]
+    assert len({draw for _, draw in seen}) == 5
+
+
+# --- several models
+
+
+def test_every_client_is_tested_with_its_own_model():
+    plan = Forest([Star([Train(0), Train(1)], at=edge(0)), Star([Train(2), Train(3)], at=edge(1))])
+    loop = loop_of(Fixed(tree=plan))
+    progress = loop.begin()
+    summary = loop.go(progress)
+    assert summary["models"] == 2
+    assert progress.home.tolist() == [0, 0, 1, 1]
+    own = loop.executor.own_accuracies(progress.models, np.array([0, 0, 1, 1]))
+    assert summary["own_accuracy"] == pytest.approx(own.mean())
+    swapped = loop.executor.own_accuracies(progress.models, np.array([1, 1, 0, 0]))
+    assert own.tolist() != swapped.tolist()
+
+
+def test_who_is_not_in_a_plan_keeps_its_model():
+    class Halves(Fixed):
+        def plan(self, round, fleet, state, rng):
+            return Forest([Train(0), Train(1), Train(2)]) if round == 1 else Forest([Train(3), Train(0)], slots=[2, 1])
+
+    loop = loop_of(Halves(tree=None), rounds=2)
+    progress = loop.begin()
+    loop.go(progress)
+    assert progress.home.tolist() == [1, 1, 2, 2]
+
+
+def test_models_of_heads_stay_where_they_are():
+    """Each of two rings sends one model inside and hands it back to its first client for the next round."""
+    plan = Forest([Ring([Train(0), Train(1)]), Ring([Train(2), Train(3)])])
+    _, rounds = going(loop_of(Fixed(tree=plan)))
+    bytes_ = 15 * 4
+    assert [metrics["traffic_bytes"] // bytes_ for metrics in rounds] == [2, 2 + 4, 2 + 4 + 4]
+
+
+def test_one_model_after_several_is_their_mean():
+    class Meeting(Fixed):
+        def plan(self, round, fleet, state, rng):
+            return Forest([Train(0), Train(1)]) if round == 1 else Star([Train(2, rate=0)])
+
+    loop = loop_of(Meeting(tree=None), rounds=2)
+    models = []
+    loop.go(loop.begin(), [lambda report: models.append(report.models)])
+    assert len(models[0]) == 2
+    assert torch.allclose(models[1][0], (models[0][0] + models[0][1]) / 2, atol=1e-7)
+
+
+# --- learning
+
+
+@settings
+class Counting(Algorithm):
+    """Remembers something of every kind, and plans by it."""
+
+    def start(self, fleet, rng):
+        return {"seen": [], "array": rng.integers(9, size=3), "tensor": torch.zeros(2), "by client": {1: "one"}}
+
+    def plan(self, round, fleet, state, rng):
+        who = int(state["array"].sum() + state["tensor"].sum() + len(state["seen"])) % fleet.clients
+        return Star([Train(who), Train(rng.integers(fleet.clients))])
+
+    def learn(self, state, outcome, rng):
+        assert state["by client"] == {1: "one"}
+        return {
+            **state,
+            "seen": [*state["seen"], outcome.round],
+            "array": state["array"] + rng.integers(9, size=3),
+            "tensor": state["tensor"] + outcome.round,
+        }
+
+
+def test_learning_starts_before_the_first_round():
+    loop = loop_of(Counting())
+    progress = loop.begin()
+    assert progress.state["seen"] == [0]
+    loop.go(progress)
+    assert progress.state["seen"] == [0, 1, 2, 3]
+
+
+@settings
+class Splitting(Algorithm):
+    """After round 1 every half of the clients gets a model of its own."""
+
+    def plan(self, round, fleet, state, rng):
+        if round == 1:
+            return Star(Train(i) for i in range(4))
+        return Forest([Star([Train(0), Train(1)]), Star([Train(2), Train(3)])])
+
+    def learn(self, state, outcome, rng):
+        if outcome.round == 1:
+            outcome.models = [outcome.models[0], outcome.models[0] * 2]
+            outcome.home = np.array([0, 0, 1, 1])
+            outcome.traffic["client", "cloud"] += 10
+        return state
+
+
+def test_learning_may_replace_models_and_homes():
+    loop = loop_of(Splitting(), rounds=2)
+    models, rounds = [], []
+    progress = loop.begin()
+    loop.go(progress, [lambda report: (models.append(report.models), rounds.append(report.metrics)) and None])
+    assert torch.equal(models[0][1], models[0][0] * 2)
+    assert [metrics["models"] for metrics in rounds] == [2, 2]
+    assert progress.home.tolist() == [0, 0, 1, 1]
+    assert not torch.allclose(models[1][0], models[1][1])
+    # round 1: 4 models down, 4 up, and 10 things that learning asked for
+    assert rounds[0]["traffic_bytes"] == (8 + 10) * 15 * 4
+
+
+def test_updates_are_kept_for_those_who_ask():
+    kept = []
+
+    @settings
+    class Asking(Fixed):
+        keeps_updates = True
+
+        def learn(self, state, outcome, rng):
+            kept.append((outcome.updates, outcome.before, outcome.models, outcome.trained, outcome.lost))
+            return state
+
+    fails = lambda job, *_: "asleep" if job.client == 1 else None  # noqa: E731
+    going(loop_of(Asking(tree=Star([Train(0), Train(1), Train(2)], weights=[1, 1, 3])), rounds=1, fail=fails))
+    updates, before, models, trained, lost = kept[-1]
+    assert sorted(updates) == sorted(trained) == [0, 2]
+    assert lost == [(1, "asleep")]
+    assert torch.allclose(models[0] - before[0], (updates[0] + 3 * updates[2]) / 4, atol=1e-6)
+
+
+def test_what_learning_may_ask():
+    answers = {}
+
+    @settings
+    class Curious(Fixed):
+        def learn(self, state, outcome, rng):
+            if outcome.round == 0:
+                answers["gradients"] = outcome.gradients()
+                answers["losses"] = outcome.losses([1, 2])
+                answers["shuffled"] = outcome.shuffled(outcome.models[0], rng)
+                answers["model"] = outcome.models[0]
+            return state
+
+    loop_of(Curious(tree=Train(0))).begin()
+    assert answers["gradients"].shape == (4, 15)
+    assert answers["losses"].shape == (2, 1)
+    assert sorted(answers["shuffled"][:12].tolist()) == sorted(answers["model"][:12].tolist())
+    assert not torch.equal(answers["shuffled"], answers["model"])
+
+
+# --- the server
+
+
+def test_a_server_step_goes_from_the_old_model_towards_the_merged_one():
+    plain, stepped = (loop_of(FedAvg(), server=server, rounds=1) for server in ("replace", "adam:0.1"))
+    start = plain.executor.layout.initial()
+    models = []
+    for loop in (plain, stepped):
+        loop.go(loop.begin(), [lambda report: models.append(report.models[0])])
+    change, step = models[0] - start, models[1] - start
+    # Adam's first step: 0.1 x (1 - b1) D / (sqrt(b2 tau^2 + (1 - b2) D^2) + tau)
+    wanted = 0.1 * 0.1 * change / (torch.sqrt(0.99 * 1e-6 + 0.01 * change**2) + 1e-3)
+    assert torch.allclose(step, wanted, atol=1e-6)
+
+
+def test_a_plan_with_a_stranger_in_it_is_refused():
+    with pytest.raises(BadPlan, match="the plan names client 4; the fleet has clients 0 to 3"):
+        going(loop_of(Fixed(tree=Train(4))))
+
+
+def test_a_score_that_is_not_a_number_is_none():
+    loop = loop_of(FedAvg(), rounds=1)
+    progress = loop.begin()
+    loop.go(progress)
+    progress.last = {}
+    assert loop.summary(progress)["accuracy"] is None
