@@ -28,10 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from covey.execute.walk import Job, Send, walk
+from covey.execute.walk import Job, Meet, Send, walk
 from covey.experiment import Experiment
 from covey.fleet import Fleet
 from covey.network.placement import Placement, place
+from covey.network.routing import hop_matrix
 from covey.network.spec import network_from
 from covey.plan import Plan
 
@@ -75,8 +76,6 @@ class LinkBytes:
         self.model_bytes, self.total, self.open = model_bytes, 0, list[int]()
         self.where: list[Any] = [None]
         nodes = [*self.placement.clients, *self.placement.edges, self.placement.cloud]
-        from covey.network.routing import hop_matrix
-
         self.hops = dict(zip(nodes, hop_matrix(self.placement.network, nodes), strict=True))
         self.number = {node: k for k, node in enumerate(nodes)}
 
@@ -86,10 +85,15 @@ class LinkBytes:
         self.where = walked.where
         return self.total
 
-    def start(self, ticket: int, effect: Job | Send) -> None:
-        if isinstance(effect, Send):
-            source, target = self.placement.node(effect.source), self.placement.node(effect.target)
-            self.total += self.model_bytes * int(self.hops[source][self.number[target]])
+    def start(self, ticket: int, job: Job) -> None:
+        self.open.append(ticket)
+
+    def send(self, ticket: int, send: Send) -> None:
+        source, target = self.placement.node(send.source), self.placement.node(send.target)
+        self.total += self.model_bytes * int(self.hops[source][self.number[target]])
+        self.open.append(ticket)
+
+    def meet(self, ticket: int, meeting: Meet) -> None:
         self.open.append(ticket)
 
     def finished(self) -> Iterator[tuple[int, None]]:

@@ -73,12 +73,14 @@ def test_runs_and_counts(name, runs, fleet):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_resumes_to_the_bit_and_repeats_itself(name, runs, fleet, tmp_path):
-    loop = loop_of(name, fleet)
+    loop, path = loop_of(name, fleet), tmp_path / "checkpoint"
     progress = loop.begin()
-    loop.go(progress, [lambda report: report.metrics["round"] == 2])
-    assert progress.round == 2
-    path = tmp_path / "checkpoint"
-    path.write_bytes(loop.checkpoint(progress).encode())
+
+    def save_round_2(report):
+        if report.metrics["round"] == 2:
+            path.write_bytes(loop.checkpoint(progress).encode())
+
+    assert loop.go(progress, [save_round_2])["model_sha256"] == runs(name)[0]["model_sha256"]
     again = loop_of(name, fleet)
     restored = again.restore(Checkpoint.load(path))
     summary = again.go(restored)

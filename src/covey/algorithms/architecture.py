@@ -114,7 +114,7 @@ def merged_chains(rings: Sequence[Ring], fleet: Fleet, k: int) -> Plan:
     if len(rings) == 1:
         return rings[0]
     left = [leaf.client for ring in rings for leaf in ring.children[-1:] if isinstance(leaf, Train)]
-    return Star(rings, at=edge(k), weights=[int(fleet.sizes[i]) for i in left])
+    return Star(rings, at=edge(k), weights=[max(1, int(fleet.sizes[i])) for i in left])
 
 
 def _chained(rings: Sequence[Ring]) -> Plan:

@@ -1,4 +1,4 @@
-"""Settings that several algorithms have, and the two things they do with a fleet: sample it, and sample its groups."""
+"""Settings that several algorithms have, and how they sample the clients of groups."""
 
 from __future__ import annotations
 
@@ -26,3 +26,13 @@ def awake(groups: Sequence[Sequence[int]], fleet: Fleet, share: float, rng: np.r
     """
     taken = set(sample_clients(fleet, share, rng))
     return [[i for i in members if i in taken] for members in groups]
+
+
+def some_of(members: Sequence[int], share: float, rng: np.random.Generator) -> list[int]:
+    """A share of the members of one group, at least one, in ascending order.
+
+    >>> some_of([3, 5, 9], 1.0, np.random.default_rng(0)), len(some_of([3, 5, 9], 0.1, np.random.default_rng(0)))
+    ([3, 5, 9], 1)
+    """
+    count = max(1, int(share * len(members)))
+    return sorted(members) if count == len(members) else sorted(rng.choice(members, count, replace=False).tolist())

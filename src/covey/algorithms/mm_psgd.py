@@ -14,7 +14,7 @@ import numpy as np
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
 from covey.algorithms.blocks import Blocks, block_in, blocks_of, predict
-from covey.algorithms.common import Sample, Tau1, Tau2, awake
+from covey.algorithms.common import Sample, Tau1, Tau2, some_of
 from covey.fleet import Fleet
 from covey.plan import Forest, Plan, Star, Train
 
@@ -37,8 +37,8 @@ class MMPSGD(Algorithm):
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """The block that is awake in this round, as a star."""
         members = state["blocks"][block_in(round, len(state["blocks"]))]
-        (taken,) = awake([members], fleet, self.sample, rng)
-        return Forest([Star((Train(i, self.tau1) for i in taken or members), rounds=self.tau2)])
+        taken = some_of(members, self.sample, rng)
+        return Forest([Star((Train(i, self.tau1) for i in taken), rounds=self.tau2)])
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
         """The block's predictor takes in the model the chain leaves with."""

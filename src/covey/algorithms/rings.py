@@ -31,10 +31,12 @@ def visited(
 
     Chains of one ring, at most one a node (a node awake in the same window), never meet.
 
-    >>> [visited("abc", first=0, count=4, chain=c, key=[1]) for c in (0, 1)]
-    [['a', 'c', 'b', 'b'], ['c', 'b', 'a', 'c']]
-    >>> visited("abcd", first=0, count=4, key=[1], windows=np.array([1, 0, 1, 0]))
-    ['b', 'd', 'a', 'c']
+    >>> print(*visited("abc", first=0, count=6, key=[1]))
+    a b c c a b
+    >>> print(*visited("abc", first=0, count=6, chain=1, key=[1]))
+    b c a a b c
+    >>> print(*visited("abcd", first=0, count=4, key=[1], windows=np.array([1, 0, 1, 0])))
+    b d a c
     """
     found = []
     for step in range(first, first + count):

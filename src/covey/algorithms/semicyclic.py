@@ -17,7 +17,7 @@ import numpy as np
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
 from covey.algorithms.blocks import Blocks, block_in, blocks_of, predict
-from covey.algorithms.common import Sample, Tau1, awake
+from covey.algorithms.common import Sample, Tau1, some_of
 from covey.fleet import Fleet
 from covey.plan import Forest, Plan, Ring, Train
 
@@ -41,8 +41,8 @@ class SemiCyclic(Algorithm):
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """The block that is awake in this round, one client after the other."""
         members = state["blocks"][block_in(round, len(state["blocks"]))]
-        (taken,) = awake([members], fleet, self.sample, rng)
-        return Forest([Ring(Train(i, self.tau1) for i in rng.permutation(taken or members))])
+        taken = some_of(members, self.sample, rng)
+        return Forest([Ring(Train(i, self.tau1) for i in rng.permutation(taken))])
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
         """The block's predictor takes in every model that was handed on."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from covey.algorithms.architecture import merged_chains
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
-from covey.algorithms.common import Chains, Groups, Sample, Tau1, Tau2, awake
+from covey.algorithms.common import Chains, Groups, Sample, Tau1, Tau2, awake, some_of
 from covey.algorithms.rings import evaluate_mean, visited
 from covey.fleet import Fleet
 from covey.grouping import group
@@ -44,16 +44,14 @@ class Tornado(Algorithm):
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """Algorithm 1: chain c is in the group c places ahead on the ring of groups."""
-        groups = awake(state["groups"], fleet, self.sample, rng)
-        windows = None if fleet.window_of is None else np.array([fleet.window_of[g[0]] for g in state["groups"]])
-        stars, slots = [], []
+        groups, key = state["groups"], [state["seed"], 0]
+        windows = None if fleet.window_of is None else np.array([fleet.window_of[members[0]] for members in groups])
+        stars = []
         for c in range(min(self.chains, len(groups))):
-            key = [state["seed"], 0]
             (k,) = visited(range(len(groups)), first=round - 1, count=1, chain=c, key=key, windows=windows)
-            if groups[k]:  # a chain waits where nobody was sampled
-                stars.append(Star((Train(i, self.tau1) for i in groups[k]), rounds=self.tau2, at=edge(k)))
-                slots.append(c)
-        return Forest(stars, slots=slots)
+            taken = some_of(groups[k], self.sample, rng)
+            stars.append(Star((Train(i, self.tau1) for i in taken), rounds=self.tau2, at=edge(k)))
+        return Forest(stars)
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
         """Chains live on; their mean is tested."""
