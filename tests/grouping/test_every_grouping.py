@@ -22,18 +22,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 FIND_THEIR_OWN_NUMBER = {"edge", "ihc", "cfl", "fedclar"}
 """Groupings whose data say how many groups there are, so `groups` is a hint or must agree."""
 
-FIND_THEIR_OWN_SIZES = {
-    "edge",
-    "ihc",
-    "kmedoids",
-    "fedavg-i",
-    "fedavg-c",
-    "emd-iid",
-    "emd-cluster",
-    "agglomerative",
-    "cfl",
-}
-FIND_THEIR_OWN_SIZES |= {"fedclar"}
+FIND_THEIR_OWN_SIZES = {"edge", "ihc", "kmedoids", "emd-iid", "emd-cluster", "fl-hc", "cfl", "fedclar"}
 """Groupings for which `min_size` says how many groups, not how small one may be."""
 
 

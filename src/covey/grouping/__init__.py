@@ -13,6 +13,7 @@ from covey.grouping import (  # noqa: F401 (each registers its groupings)
     kmedoids,
     qcid,
     simple,
+    updates,
 )
 from covey.grouping.base import (
     GROUPINGS,
