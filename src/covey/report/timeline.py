@@ -49,7 +49,7 @@ def timeline(axes: Axes, intervals: Sequence[Interval], order: Iterable[int], *,
     axes.set_ylabel("clients, group by group" if step == 1 else f"one of {step} clients, group by group")
     ticks = [rows[place] for place in servers] if len(rows) > 45 else list(rows.values())
     names = [str(place) for place in rows]
-    axes.set_yticks(ticks, [names[row] for row in ticks], fontsize=7 if len(ticks) < 40 else 5)
+    axes.set_yticks(ticks, [names[row] for row in ticks], fontsize=7 if len(rows) < 40 else 5)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="x", alpha=0.3)
     if servers:
