@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from covey.algorithms.base import Outcome
-from covey.algorithms.updates import cosines, mean_model, rows
+from covey.algorithms.updates import mean_model, rows
 from covey.fleet import Fleet
 
 
@@ -25,7 +25,3 @@ def test_a_clusters_model_is_weighted_by_samples():
 
 def test_a_cluster_of_which_nobody_answered_keeps_its_model():
     assert mean_model(outcome({0: [4.0, 0.0]}), [1, 2]).tolist() == [10.0, 0.0]
-
-
-def test_no_update_is_at_right_angles_to_all():
-    assert cosines(np.array([[0.0, 0.0], [1.0, 0.0]])).tolist() == [[0, 0], [0, 1]]

@@ -15,11 +15,11 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
-from sklearn.cluster import AgglomerativeClustering
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
-from covey.algorithms.updates import cosines, mean_model, rows
+from covey.algorithms.updates import mean_model, rows
 from covey.fleet import Fleet
+from covey.grouping import group
 from covey.plan import Forest, Plan, Star, Train
 
 
@@ -51,7 +51,7 @@ class CFL(Algorithm):
         for k, members in enumerate(list(clusters)):
             if len(members) <= 2 or any(i not in outcome.updates for i in members):
                 continue
-            halves = self._split(members, outcome)
+            halves = self._split(members, outcome, rng)
             if halves:
                 clusters[k] = halves[0]
                 clusters.append(halves[1])
@@ -60,16 +60,12 @@ class CFL(Algorithm):
                 outcome.home[halves[1]] = len(clusters) - 1
         return {"clusters": clusters}
 
-    def _split(self, members: list[int], outcome: Outcome) -> tuple[list[int], list[int]] | None:
-        updates, sizes = rows(outcome, members), outcome.fleet.sizes[members]
-        mean = np.average(updates, axis=0, weights=sizes)
+    def _split(self, members: list[int], outcome: Outcome, rng: np.random.Generator) -> list[list[int]]:
+        """The two halves of a cluster whose clients disagree, else nothing."""
+        updates, fleet = rows(outcome, members), outcome.fleet
+        mean = np.average(updates, axis=0, weights=fleet.sizes[members])
         longest = np.linalg.norm(updates, axis=1).max()
         if np.linalg.norm(mean) >= self.eps1 or longest <= self.eps2:
-            return None
-        alike = cosines(updates)
-        cut = AgglomerativeClustering(2, metric="precomputed", linkage="complete").fit_predict(-alike)
-        across = alike[np.ix_(cut == 0, cut == 1)].max()
-        if self.gamma is not None and np.sqrt((1 - across) / 2) <= self.gamma:
-            return None
-        left, right = ([i for i, side in zip(members, cut, strict=True) if side == s] for s in (0, 1))
-        return left, right
+            return []
+        found = group("cfl", fleet.labels[members], updates=updates, gamma=self.gamma, rng=rng)
+        return [list(half) for half in found.renamed(np.array(members))] if len(found) == 2 else []

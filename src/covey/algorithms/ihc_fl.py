@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
-from covey.algorithms.updates import cosines, mean_model, rows
+from covey.algorithms.updates import mean_model, rows
 from covey.fleet import Fleet
 from covey.grouping import group
+from covey.grouping.updates import cosines
 from covey.plan import Forest, Mesh, Plan, Star, Train, client, without
 
 

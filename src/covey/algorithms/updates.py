@@ -1,4 +1,4 @@
-"""What algorithms that cluster by updates share: updates as rows of a table, their cosines, a cluster's mean model."""
+"""What algorithms that cluster by updates share: updates as rows of a table, and a cluster's mean model."""
 
 from __future__ import annotations
 
@@ -19,18 +19,6 @@ def rows(outcome: Outcome, members: Sequence[int]) -> NDArray[np.float64]:
     given = {i: update.numpy().astype(np.float64) for i, update in outcome.updates.items()}
     mean: NDArray[np.float64] = np.mean(list(given.values()), axis=0)
     return np.stack([given.get(i, mean) for i in members])
-
-
-def cosines(updates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cosine of the angle between every two rows; a row of zeros is at right angles to all.
-
-    >>> cosines(np.array([[1.0, 0.0], [1.0, 1.0], [-2.0, 0.0]])).round(2)[0].tolist()
-    [1.0, 0.71, -1.0]
-    """
-    norms = np.linalg.norm(updates, axis=1, keepdims=True)
-    unit = updates / np.where(norms > 0, norms, 1.0)
-    table: NDArray[np.float64] = np.clip(unit @ unit.T, -1.0, 1.0)
-    return table
 
 
 def mean_model(outcome: Outcome, members: Sequence[int], model: int = 0) -> Tensor:
