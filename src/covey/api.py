@@ -52,8 +52,9 @@ class Run:
         curves({self.name: self.rounds}, Path(path))
 
     def __repr__(self) -> str:
-        scores = ", ".join(f"{k}={self.summary[k]:.4f}" for k in SCORES if self.summary.get(k) is not None)
-        return f"Run({self.name}, {self.summary['rounds']} rounds, {scores})"
+        scores = [f"{name}={self.summary[name]:.4f}" for name in SCORES if self.summary.get(name) is not None]
+        rounds = f"{self.summary['rounds']} rounds"
+        return f"Run({', '.join([self.name, rounds, *scores])})"
 
 
 def run(

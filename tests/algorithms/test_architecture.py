@@ -10,6 +10,7 @@ from covey.algorithms import ALGORITHMS, Architecture, make_algorithm
 from covey.errors import BadValue, UnknownName
 from covey.fleet import Fleet
 from covey.plan import Forest, Ring, Star, Train, clients, edge, leaves, trainings, transfers
+from covey.store import Store
 
 SHAPES = ["star", "ring", "star-stars", "star-rings", "ring-stars", "ring-rings", "stars", "rings"]
 FLEET = Fleet(np.arange(1, 13)[:, None], edge_of=[0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2])
@@ -127,9 +128,8 @@ def test_chains_of_a_global_ring_keep_a_model_each():
     plan, _ = planned(shape="ring", chains=3)
     assert isinstance(plan, Forest)
     assert [len(ring.children) for ring in plan.children] == [12, 12, 12]
-    assert all(
-        len({train.client for train in step}) == 3 for step in zip(*(r.children for r in plan.children), strict=True)
-    )
+    steps = zip(*(ring.children for ring in plan.children), strict=True)
+    assert all(len({train.client for train in step}) == 3 for step in steps)
 
 
 def test_hops_go_on_where_the_last_round_stopped():
@@ -186,11 +186,9 @@ def test_settings_that_are_refused(options, sentence):
 
 
 def test_an_unknown_grouping_is_refused_before_there_is_a_run(tmp_path):
-    with pytest.raises(UnknownName, match="grouping is 'randon'; .*did you mean 'random'"):
-        covey.run(
-            "star-rings", small_fleet([4, 4]), grouping="randon", rounds=1, out=tmp_path, model="softmax-regression"
-        )
-    with covey.api.Store(tmp_path) as store:
+    with pytest.raises(UnknownName, match=r"grouping is 'randon'; .*did you mean 'random'"):
+        run("star-rings", grouping="randon", out=tmp_path)
+    with Store(tmp_path) as store:
         assert store.runs() == []
 
 
