@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey.errors import BadValue
+from covey.grouping.insertion import Weighted, best_of_groups, group_sums, insertion
+from covey.grouping.terms import FromAll, FromGroup, Hops
+
+
+def terms(n, seed):
+    """Every kind of term on made-up nodes, one of which has no samples."""
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 9, n).astype(float)
+    weights[0] = 3.0
+    shares = rng.dirichlet(np.ones(3), n)
+    distances = rng.integers(1, 7, (n, n)).astype(float) * (1 - np.eye(n))  # not symmetric
+    return {
+        "Delta": FromAll(rng.normal(size=(n, 4)), weights, order=2, as_medoid=np.zeros(n)),
+        "EMD to all": FromAll(shares, weights, order=1, as_medoid=np.zeros(n)),
+        "EMD to group": FromGroup(shares, weights),
+        "hops": Hops(distances),
+    }
+
+
+@pytest.mark.parametrize("name", ["Delta", "EMD to all", "EMD to group", "hops"])
+@settings(max_examples=15, deadline=None)
+@given(n=st.integers(3, 12), groups=st.integers(1, 3), seed=st.integers(0, 999))
+def test_running_sums_say_what_measuring_from_scratch_says(name, n, groups, seed):
+    term = terms(n, seed)[name]
+    rng = np.random.default_rng(seed)
+    inside = rng.permutation(n)
+    medoids, others = inside[:groups], inside[groups:]
+    group_of = dict(zip(medoids.tolist(), range(groups), strict=True))
+    term.open(medoids)
+    for node in others.tolist():
+        tried = term.increase(node)
+        before = whole(terms(n, seed)[name], name, group_of)
+        for k in range(groups):
+            after = whole(terms(n, seed)[name], name, {**group_of, node: k})
+            assert tried[k] == pytest.approx(after - before, abs=1e-7)
+        chosen = int(rng.integers(groups))
+        group_of[node] = chosen
+        term.add(node, chosen)
+
+
+def whole(term, name, group_of):
+    """What the nodes placed so far cost; those that are not are groups of their own, whose cost is taken off again."""
+    if name == "hops":
+        table = term._distances
+        members = [[i for i in group_of if group_of[i] == k] for k in set(group_of.values())]
+        return sum(min(sum(table[j, server] for j in g) for server in g) for g in members)
+    n, count = len(term._weights), max(group_of.values()) + 1
+    outside = [i for i in range(n) if i not in group_of]
+    alone = {i: count + at for at, i in enumerate(outside)}
+    own = np.array([{**group_of, **alone}[i] for i in range(n)])
+    off = 0.0
+    if name in ("Delta", "EMD to all"):
+        off = sum(term._length(term._rows[i]) for i in outside) / term._total
+    return term.measure(own)[0] - off
+
+
+def test_a_full_group_takes_nobody_else():
+    # the first group is always cheapest, yet three nodes fit into each of two groups of six
+    class First:
+        def open(self, medoids):
+            pass
+
+        def increase(self, node):
+            return np.array([0.0, 1.0])
+
+        def add(self, node, group):
+            pass
+
+        def measure(self, group_of):
+            return 1.0, np.zeros(len(group_of))
+
+    rng = np.random.default_rng(0)
+    capped, _ = insertion([Weighted(First())], 6, 2, rng=rng, max_size=3)
+    free, _ = insertion([Weighted(First())], 6, 2, rng=rng)
+    assert np.bincount(capped).tolist() == [3, 3]
+    assert np.bincount(free).tolist() == [5, 1]
+
+
+@pytest.mark.parametrize(("how", "field"), [({"max_size": 2}, "max_size"), ({"steady": 0}, "steady")])
+def test_what_cannot_be_is_refused(how, field):
+    with pytest.raises(BadValue, match=f"^{field} is "):
+        insertion([], 6, 2, rng=np.random.default_rng(0), **how)
+
+
+def test_sums_and_best_members_of_groups():
+    group_of = np.array([1, 0, 1, 0])
+    assert group_sums(np.array([[1.0], [2], [4], [8]]), group_of).tolist() == [[2 + 8], [1 + 4]]
+    assert best_of_groups(np.array([5.0, 2, 3, 1]), group_of, 2).tolist() == [3, 2]
