@@ -20,7 +20,7 @@ from rich.table import Table
 
 from covey.cli.console import console
 from covey.errors import BadData, BadValue, CoveyError
-from covey.grouping import GROUPINGS, Grouping, measure, options
+from covey.grouping import GROUPINGS, Grouping, choose_groups, measure, options
 from covey.grouping import group as form_groups
 from covey.grouping.table import ClientTable, edge_distances, read_clients, read_csv, read_distances, write_groups
 from covey.seeds import generator
@@ -117,19 +117,19 @@ class _Job:
                 extras[name] = _value(method, name, text)
         _warm_up(method)
         began = time.perf_counter()
-        count = self._count(method, labels, rng)
+        count = self._count(method, labels, rng, extras)
         grouping = form_groups(method, labels, groups=count, min_size=self.min_size, rng=rng, **extras)
         seconds = time.perf_counter() - began
         measured = measure(grouping, self.fleet.labels, distances=self.distances, updates=self.updates)
         return Result(method, grouping, {"method": method, **measured.to_dict(), "seconds": seconds})
 
-    def _count(self, method: str, labels: NDArray[np.int64], rng: np.random.Generator) -> int | None:
+    def _count(
+        self, method: str, labels: NDArray[np.int64], rng: np.random.Generator, extras: dict[str, Any]
+    ) -> int | None:
         if self.groups is None:
             return None
         if self.groups == "auto":
-            from covey.grouping.auto import choose_groups
-
-            return choose_groups(labels, method=method, rng=rng, distances=self.distances, updates=self.updates).groups
+            return choose_groups(labels, method=method, min_size=self.min_size, rng=rng, **extras).groups
         if not self.groups.isdecimal():
             raise BadValue("groups", self.groups, "a whole number from 1 up, or 'auto'")
         return int(self.groups)

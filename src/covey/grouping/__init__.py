@@ -9,12 +9,14 @@ from covey.grouping import (  # noqa: F401 (each registers its groupings)
     cov,
     emd,
     icg,
+    ihc,
     kldg,
     kmedoids,
     qcid,
     simple,
     updates,
 )
+from covey.grouping.auto import Choice, choose_groups
 from covey.grouping.base import (
     GROUPINGS,
     INPUTS,
@@ -32,10 +34,12 @@ from covey.grouping.measures import Measures, measure
 __all__ = [
     "GROUPINGS",
     "INPUTS",
+    "Choice",
     "Grouping",
     "Labels",
     "Measures",
     "check_labels",
+    "choose_groups",
     "group",
     "how_many",
     "measure",
