@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
+from covey.errors import BadValue
 
-matplotlib.use("Agg")
-
-from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 STYLES = ("-", "--", "-.", ":")
-
-
 AXES = {
     "round": ("global round", 1.0, "linear"),
     "traffic_bytes": ("traffic, MB", 1e6, "log"),
@@ -32,11 +28,13 @@ def curves(
 
     One panel for each of the metrics in `over`; unless given, for all of `AXES` that every run has.
     """
+    from matplotlib import colormaps  # takes a second to load, and most commands draw nothing
+    from matplotlib.figure import Figure  # not pyplot, which would take over a notebook's own pictures
+
     chosen = over or [key for key in AXES if all(key in row for rounds in runs.values() for row in rounds)]
-    figure, panels = plt.subplots(
-        1, len(chosen), figsize=(1 + 5.5 * len(chosen), 4.6), sharey=True, layout="constrained", squeeze=False
-    )
-    colours = plt.get_cmap("tab10")
+    figure = Figure(figsize=(1 + 5.5 * len(chosen), 4.6), layout="constrained")
+    panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)
+    colours = colormaps["tab10"]
     for j, (name, rounds) in enumerate(runs.items()):
         own = any(row.get("models", 1) > 1 for row in rounds)
         key = "own_accuracy" if own else "accuracy"
@@ -56,9 +54,11 @@ def curves(
     panels[0][-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     if title:
         figure.suptitle(title, fontsize=11)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=130)
+    except (OSError, ValueError) as error:
+        raise BadValue("picture", str(path), f"a file that can be written, such as curves.png ({error})") from None
 
 
 def _line(

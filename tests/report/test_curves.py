@@ -1,0 +1,57 @@
+import pytest
+from matplotlib.figure import Figure
+
+from covey.errors import BadValue
+from covey.report.curves import curves
+
+ONE = [
+    {"round": r, "accuracy": r / 10, "own_accuracy": r / 20, "models": 1, "traffic_bytes": r * 2_000_000}
+    for r in (1, 2, 3)
+]
+SEVERAL = [row | {"models": 2} for row in ONE[:2]] + [{"round": 3, "models": 2, "traffic_bytes": 6_000_000}]
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that are saved."""
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: figures.append(self))
+    return figures
+
+
+def lines(axes):
+    return {line.get_label(): [tuple(map(float, point)) for point in line.get_xydata()] for line in axes.lines}
+
+
+def test_a_line_a_run_over_rounds_and_traffic(drawn, tmp_path):
+    curves({"fedavg": ONE, "rings": SEVERAL}, tmp_path / "curves.png", title="digits")
+    rounds, traffic = drawn[0].axes
+    assert lines(rounds) == {
+        "fedavg": [(1, 0.1), (2, 0.2), (3, 0.3)],
+        "rings (clients' own)": [(1, 0.05), (2, 0.1)],  # the third round was not evaluated
+    }
+    assert lines(traffic)["fedavg"] == [(2, 0.1), (4, 0.2), (6, 0.3)]
+    assert (rounds.get_xlabel(), traffic.get_xlabel()) == ("global round", "traffic, MB")
+    assert (traffic.get_xscale(), rounds.get_ylim()) == ("log", (0, 1))
+    assert drawn[0].get_suptitle() == "digits"
+
+
+def test_a_panel_for_what_every_run_has(drawn, tmp_path):
+    timed = [row | {"simulated_seconds": row["round"] / 2, "cost": 1.0} for row in ONE]
+    curves({"a": timed, "b": timed}, tmp_path / "curves.png")
+    curves({"a": timed, "b": ONE}, tmp_path / "curves.png")
+    curves({"a": timed}, tmp_path / "curves.png", over=["simulated_seconds"])
+    assert [len(figure.axes) for figure in drawn] == [4, 2, 1]
+    assert lines(drawn[2].axes[0])["a"] == [(0.5, 0.1), (1, 0.2), (1.5, 0.3)]
+
+
+def test_a_picture_is_written_where_there_was_no_folder(tmp_path):
+    curves({"fedavg": ONE}, tmp_path / "new" / "curves.png")
+    assert (tmp_path / "new" / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["file/curves.png", "curves.nope"])
+def test_a_picture_that_cannot_be_written(tmp_path, name):
+    (tmp_path / "file").touch()
+    with pytest.raises(BadValue, match=r"picture is '.*'; allowed is a file that can be written, such as curves.png"):
+        curves({"fedavg": ONE}, tmp_path / name)
