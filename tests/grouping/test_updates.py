@@ -24,7 +24,7 @@ NOBODY = np.ones((15, 2), dtype=int)
 @pytest.mark.parametrize("metric", ["l1", "l2", "cosine"])
 def test_hierarchical_clustering_finds_the_bundles(metric, linkage):
     if linkage == "ward" and metric != "l2":
-        with pytest.raises(BadValue, match="^metric is "):
+        with pytest.raises(BadValue, match=r"^metric is "):
             fl_hc(NOBODY, updates=blobs(), groups=3, metric=metric, linkage=linkage, rng=rng())
         return
     found = fl_hc(NOBODY, updates=blobs(), groups=3, metric=metric, linkage=linkage, rng=rng())
@@ -102,5 +102,5 @@ def test_options_out_of_range_are_refused(method, how):
 
 @pytest.mark.parametrize("name", ["fl-hc", "cfl", "fedclar"])
 def test_updates_are_needed(name):
-    with pytest.raises(BadValue, match="^updates is None"):
+    with pytest.raises(BadValue, match=r"^updates is None"):
         group(name, NOBODY, rng=rng())

@@ -70,7 +70,7 @@ def choose_groups(
     tau1: int = 1,
     tau2: int = 5,
     eta_beta: float = 0.1,
-    repeats: int = 2,
+    repeats: int = 3,
     **options: Any,
 ) -> Choice:
     """The number of groups to ask the grouping `method` for.
