@@ -2,15 +2,19 @@
 
 Fleets are made up: label mixes from a Dirichlet distribution, 20 to 199 samples a client (Group-FEL's setting; about
 226 for FedGSP's). Times are processor seconds, which other work on the machine does not change much: the best of
-several runs of ours, one run of the literal algorithm. Nothing is compiled.
-`--plot FILE.png` also measures how the times grow with the number of clients, and draws that.
+several runs of ours, one run of the literal algorithm. Nothing is compiled. `benchmarks.grouping_kmedoids` and
+`benchmarks.grouping_ihc` add FedAvg-IC's and IHC-FL's; `--no-paper` leaves out the alternation of IHC-FL's paper,
+which takes minutes. `--plot FILE.png` also measures how the times grow with the number of clients, and draws that.
 """
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is loaded: processor seconds are those of one thread
+
 import argparse
 import json
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -21,6 +25,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import grouping_ihc
 from benchmarks import literal_grouping as literal
 from covey.grouping import group, swap_search
 from covey.grouping.cov import cov
@@ -31,16 +36,17 @@ from covey.grouping.measures import cov_of
 Labels = NDArray[np.int64]
 Figures = dict[str, dict[str, Any]]
 FLEETS = 3
-GROWTH = {
-    "random": 100_000,
-    "cov": 100_000,
-    "cov, 3 passes of search": 10_000,
-    "cdg": 100_000,
-    "icg": 10_000,
-    "icg, assigned": 10_000,
-    "qcid": 10_000,
-    "astraea": 3_000,
-    "kldg": 3_000,
+GROWTH: dict[str, tuple[int, str, dict[str, Any]]] = {  # how far to go, the method, its options
+    "random": (100_000, "random", {"min_size": 5}),
+    "cdg": (100_000, "cdg", {"min_size": 5}),
+    "cov": (100_000, "cov", {"min_size": 5}),
+    "cov, 3 passes of search": (10_000, "cov", {"min_size": 5, "search": 3}),
+    "icg": (10_000, "icg", {"min_size": 10}),
+    "icg, assigned": (10_000, "icg", {"min_size": 10, "deal": "assign"}),
+    "qcid": (10_000, "qcid", {"min_size": 5}),
+    "astraea": (3_000, "astraea", {"min_size": 5}),
+    "kldg": (3_000, "kldg", {"min_size": 5}),
+    "kmedoids": (3_000, "kmedoids", {"groups": 10}),
 }
 
 
@@ -149,34 +155,59 @@ def kldg_figures() -> Figures:
     }
 
 
+def ihc_figures(rows: dict[str, list[dict[str, Any]]]) -> Figures:
+    """The worst of all fleets that `grouping_ihc` measured."""
+
+    def worst(name: str, column: str) -> float:
+        return max(float(row[column]) for row in rows[name])
+
+    small, large = "ihc 32 clients", "ihc 1000 clients"
+    proven = all(row["status"] == "optimal" for row in rows[small])
+    heuristic, proof = worst(small, "search seconds"), worst(small, "exact seconds")
+    long, gap = worst(large, "search seconds"), worst(large, "gap")
+    found = {
+        "ihc, N = 32, heuristic": figure(heuristic, "s", "< 0.2", heuristic < 0.2),
+        "ihc, N = 32, heuristic above the optimum by": figure(worst(small, "search gap"), ""),
+        "ihc, N = 32, proven optimum": figure(proof, "s", "< 10", proof < 10 and proven),
+        "ihc, N = 1,000, heuristic": figure(long, "s", "< 3", long < 3),
+        "ihc, N = 1,000, gap to the bound": figure(gap, "", "< 0.03", gap < 0.03),
+    }
+    if "paper gap" in rows[small][0]:
+        found["ihc, N = 32, the paper's alternation"] = figure(worst(small, "paper seconds"), "s")
+        found["ihc, N = 32, the paper's above the optimum by"] = figure(worst(small, "paper gap"), "")
+    return found
+
+
 def growth() -> dict[str, dict[int, float]]:
-    """Seconds by method and number of clients, groups of five, ten labels, alpha 0.3."""
-    options = {"cov, 3 passes of search": ("cov", {"search": 3}), "icg, assigned": ("icg", {"deal": "assign"})}
+    """Seconds by method and number of clients; ten labels, alpha 0.3."""
     found: dict[str, dict[int, float]] = {}
-    for name, most in GROWTH.items():
-        method, more = options.get(name, (name, {}))
-        group(method, fleet(10, 10, 0.3), min_size=5, rng=rng(), **more)  # so that no import is timed
+    for name, (most, method, options) in GROWTH.items():
+        group(method, fleet(20, 10, 0.3), rng=rng(), **options)  # so that no import is timed
         for clients in (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000):
             if clients <= most:
                 labels = fleet(clients, 10, 0.3)
-                size = 10 if method == "icg" else 5
                 seconds, _ = timed(
-                    lambda m=method, t=labels, s=size, o=more: group(m, t, min_size=s, rng=rng(), **o),
+                    lambda m=method, t=labels, o=options: group(m, t, rng=rng(), **o),
                     repeat=3 if clients <= 1_000 else 1,
                 )
                 found.setdefault(name, {})[clients] = seconds
+    sizes = (30, 100, 300, 1_000)
+    found["ihc, heuristic"] = {n: grouping_ihc.large("dirichlet 0.3", n, 0)["search seconds"] for n in sizes}
     return found
 
 
 def draw_growth(found: dict[str, dict[int, float]], path: str) -> None:
+    from matplotlib import colormaps
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(8.4, 5.2), layout="constrained")
     FigureCanvasAgg(picture)
     axes = picture.add_subplot()
-    for k, (name, points) in enumerate(sorted(found.items(), key=lambda item: -max(item[1].values()))):
-        axes.loglog(list(points), list(points.values()), marker="os^vD"[k % 5], ms=4.5, lw=1.6, label=name)
+    slowest_first = sorted(found.items(), key=lambda item: -item[1][1_000])
+    for k, (name, points) in enumerate(slowest_first):
+        colour = colormaps["turbo"](k / (len(found) - 1))
+        axes.loglog(list(points), list(points.values()), marker="os^vD"[k % 5], c=colour, ms=4.5, lw=1.6, label=name)
     axes.set_xlabel("clients")
     axes.set_ylabel("processor seconds to group them")
     axes.grid(True, which="major", color="#d8dce2", lw=0.7)
@@ -193,9 +224,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.add_argument("--plot", metavar="FILE.png", help="measure growth with the number of clients and draw it")
+    parser.add_argument("--no-paper", action="store_true", help="without the alternation of IHC-FL's paper")
     arguments = parser.parse_args()
-    figures = cov_figures() | search_figures() | icg_figures() | kldg_figures()
-    report: dict[str, Any] = {"machine": machine(), "figures": figures}
+    from benchmarks import grouping_kmedoids  # it takes its fleets from here
+
+    figures = cov_figures() | search_figures() | icg_figures() | kldg_figures() | grouping_kmedoids.figures()
+    rows = grouping_ihc.figures(paper=not arguments.no_paper)
+    figures |= ihc_figures(rows)
+    report: dict[str, Any] = {"machine": machine(), "figures": figures} | rows
     if arguments.plot:
         report["growth"] = growth()
         draw_growth(report["growth"], arguments.plot)
