@@ -97,6 +97,12 @@ def test_options_of_a_method_are_passed_on():
     assert dealt["left_out"] == 0
 
 
+def test_the_number_of_groups_can_be_chosen():
+    found = run_json(FLEET, "--groups", "auto", "--min-size", 4)
+    assert 4 <= found["groups"] <= 8  # from one an edge to what groups of four allow
+    assert found["sizes"]["min"] >= 4
+
+
 def test_all_methods_are_compared_and_the_others_say_why(tmp_path):
     fleet = tmp_path / "no-edges.csv"
     fleet.write_text("client,a,b\n" + "".join(f"c{i},{i + 1},{9 - i}\n" for i in range(8)))
