@@ -11,7 +11,7 @@ mean is evaluated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -26,12 +26,24 @@ from covey.plan import Forest, Plan, Ring, Star, Train, edge
 
 Shape = Literal["star", "ring", "star-stars", "star-rings", "ring-stars", "ring-rings", "stars", "rings"]
 PAPER = "TornadoAggregate"
+SKETCHES: dict[Shape, str] = {
+    "star": "Star(Train)",
+    "ring": "Ring(Train)",
+    "star-stars": "Star(Star(Train))",
+    "star-rings": "Star(Ring(Train))",
+    "ring-stars": "Ring(Star(Train))",
+    "ring-rings": "Ring(Ring(Train))",
+    "stars": "Forest(Star(Train))",
+    "rings": "Forest(Ring(Train))",
+}
 
 
 @ALGORITHMS.register("architecture", paper=PAPER)
 @settings
 class Architecture(Algorithm):
     """Any of the eight architectures over any grouping."""
+
+    sketch: ClassVar[str] = "any of the eight"
 
     shape: Annotated[Shape, Field(description="which of the eight architectures")] = "star-stars"
     grouping: Annotated[str, Field(description="how clients are grouped")] = "random"
@@ -146,6 +158,7 @@ def _preset(
 
     Preset.__name__ = Preset.__qualname__ = "".join(part.title() for part in name.split("-")) + "Architecture"
     Preset.__doc__ = summary
+    Preset.sketch = SKETCHES[fixed]
     ALGORITHMS.add(name, Preset, paper=PAPER)
 
 

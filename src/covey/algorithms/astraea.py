@@ -10,7 +10,7 @@ of their width where the paper also shears, zooms and rotates, other samples get
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -28,6 +28,8 @@ from covey.sampling import sample_clients
 @settings
 class Astraea(Algorithm):
     """STAR-rings: mediators whose clients together hold even labels, after augmentation of rare classes."""
+
+    sketch: ClassVar[str] = "Star(Ring(Train))"
 
     alpha: Annotated[float, Field(ge=0, description="how far rare classes are augmented: 0 not, 1 to the mean")] = 0.67
     gamma: Annotated[int, Field(ge=1, description="clients of a mediator")] = 10

@@ -85,9 +85,11 @@ class Algorithm(ABC):
     """A federated algorithm: makes the plan of every round, and may learn from what came of it.
 
     `keeps_updates`: `learn` wants every client's update (trained minus received model) in `outcome.updates`.
+    `sketch`: the plan of a round in short, for `covey list`.
     """
 
     keeps_updates: ClassVar[bool] = False
+    sketch: ClassVar[str] = ""
 
     def prepare(self, fleet: Fleet, rng: np.random.Generator) -> Fleet:
         """The fleet as this algorithm trains it (Astraea augments its data); asked once, before anything else."""

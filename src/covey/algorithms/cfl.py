@@ -28,6 +28,8 @@ from covey.plan import Forest, Plan, Star, Train
 class CFL(Algorithm):
     """A star a cluster; a cluster whose clients disagree splits in two."""
 
+    sketch: ClassVar[str] = "Forest(Star(Train))"
+
     keeps_updates: ClassVar[bool] = True
 
     eps1: Annotated[float, Field(ge=0, description="split only when the mean update is shorter")] = 0.4

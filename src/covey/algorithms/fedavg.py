@@ -5,7 +5,7 @@ McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentra
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -20,6 +20,8 @@ from covey.sampling import sample_clients
 @settings
 class FedAvg(Algorithm):
     """A star: clients train in parallel, the cloud averages."""
+
+    sketch: ClassVar[str] = "Star(Train)"
 
     sample: Annotated[float, Field(gt=0, le=1, description="share of the clients that take part in a round (C)")] = 1.0
 

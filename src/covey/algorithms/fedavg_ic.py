@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ PAPER = "FedAvg-IC"
 @settings
 class FedAvgIC(Algorithm):
     """STAR-stars over groups with low IID and communication costs."""
+
+    sketch: ClassVar[str] = "Star(Star(Train))"
 
     groups: Groups = 10
     tau1: Annotated[int, Field(ge=1, description="local epochs between group averages")] = 1

@@ -10,7 +10,7 @@ What departs: clusters are sampled as the groups were; those that sit a round ou
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 import torch
@@ -29,6 +29,8 @@ from covey.sampling import group_odds, sample_groups
 @settings
 class FedCLAR(Algorithm):
     """Random groups under a cloud, and from one round on a model for every cluster of similar clients."""
+
+    sketch: ClassVar[str] = "Star(Star(Train)), then Forest(Star(Train))"
 
     cluster_at: Annotated[int, Field(ge=1, description="round in which clients train alone and are clustered")] = 100
     similarity: Annotated[float, Field(ge=-1, le=1, description="least cosine of two models that are merged")] = 0.995

@@ -6,7 +6,7 @@ clients do is `covey.local.fedfusion`; any algorithm takes it as `--local fedfus
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -22,6 +22,8 @@ from covey.sampling import sample_clients
 @settings
 class FedFusion(Algorithm):
     """A star whose clients train two streams of features, one of them frozen, and how to fuse them."""
+
+    sketch: ClassVar[str] = "Star(Train)"
 
     fusion: Annotated[Literal["conv", "multi", "single"], Field(description="how features are fused")] = "conv"
     sample: Sample = 1.0

@@ -12,7 +12,7 @@ equal clusters leave over sit the round out, as Algorithm 2 has it, or are dealt
 from __future__ import annotations
 
 from math import exp, log, log1p
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +30,8 @@ Growth = Literal["linear", "log", "exp"]
 @settings
 class FedGSP(Algorithm):
     """Rings under a star; every round regroups the clients into more and shorter rings."""
+
+    sketch: ClassVar[str] = "Star(Ring(Train))"
 
     growth: Annotated[Growth, Field(description="how the number of groups grows, Eq. 1 to 3")] = "log"
     alpha: Annotated[float, Field(ge=0, description="how fast it grows")] = 2.0

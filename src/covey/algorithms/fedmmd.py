@@ -6,7 +6,7 @@ Yao et al., "Two-Stream Federated Learning: Reduce the Communication Costs", VCI
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -22,6 +22,8 @@ from covey.sampling import sample_clients
 @settings
 class FedMMD(Algorithm):
     """A star whose clients minimise their loss plus lambda times MMD^2 between local and global logits."""
+
+    sketch: ClassVar[str] = "Star(Train)"
 
     weight: Annotated[float, Field(ge=0, description="lambda, the weight of MMD^2; 0 is FedAvg")] = 0.1
     sample: Sample = 1.0

@@ -26,6 +26,8 @@ Rate: TypeAlias = Annotated[float, Field(gt=0, description="the server's learnin
 class FedOpt(Algorithm):
     """A star whose server takes the mean change of the clients as a gradient."""
 
+    sketch: ClassVar[str] = "Star(Train)"
+
     optimiser: ClassVar[str]
 
     rate: Rate

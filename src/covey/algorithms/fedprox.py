@@ -9,7 +9,7 @@ plainly.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -25,6 +25,8 @@ from covey.sampling import sample_clients
 @settings
 class FedProx(Algorithm):
     """A star whose clients minimise their loss plus (mu/2) times the squared distance from the global model."""
+
+    sketch: ClassVar[str] = "Star(Train)"
 
     mu: Annotated[float, Field(ge=0, description="strength of the pull; 0 is FedAvg")] = 0.01
     sample: Sample = 1.0

@@ -27,6 +27,8 @@ from covey.plan import Forest, Mesh, Plan, Star, Train
 class FLHC(Algorithm):
     """A star until the clients are clustered, then a star a cluster."""
 
+    sketch: ClassVar[str] = "Forest(Star(Train))"
+
     keeps_updates: ClassVar[bool] = True
 
     after: Annotated[int, Field(ge=1, description="rounds of FedAvg before clients are clustered")] = 10
@@ -82,5 +84,7 @@ class FLHC(Algorithm):
 @settings
 class HFL(FLHC):
     """FL+HC with a global average every `global_every` rounds."""
+
+    sketch: ClassVar[str] = "Forest(Star(Train)), at times Mesh(Star(Train))"
 
     global_every: Annotated[int, Field(ge=0, description="rounds between global averages; 0 is never")] = 5

@@ -12,7 +12,7 @@ twice). An edge with fewer than MinGS clients is one group.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ LARGEST = 700.0  # exp of more is infinite
 @settings
 class GroupFEL(Algorithm):
     """Balanced groups at the edges, sampled by their balance; each averages K times, then the cloud averages."""
+
+    sketch: ClassVar[str] = "Star(Star(Train))"
 
     grouping: Annotated[str, Field(description="how every edge groups its clients")] = "cov"
     min_size: Annotated[int, Field(ge=1, description="least clients of a group (MinGS)")] = 5

@@ -8,6 +8,8 @@ Departures: kappa_1 counts local epochs, not iterations, as in FedAvg-IC and Tor
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
@@ -20,6 +22,8 @@ from covey.plan import Plan, Star, Train, edge
 @settings
 class HierFAVG(Algorithm):
     """STAR-stars over the edges: tau2 averages at every edge, then one at the cloud."""
+
+    sketch: ClassVar[str] = "Star(Star(Train))"
 
     tau1: Tau1 = None
     tau2: Tau2 = 5

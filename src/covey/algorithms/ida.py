@@ -6,6 +6,8 @@ one is `covey.merge.ida`; any algorithm takes it as `--merge ida`.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
@@ -19,6 +21,8 @@ from covey.sampling import sample_clients
 @settings
 class IDA(Algorithm):
     """A star that weights every model by the inverse of its distance from the mean."""
+
+    sketch: ClassVar[str] = "Star(Train)"
 
     sample: Sample = 1.0
 

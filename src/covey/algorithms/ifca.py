@@ -11,7 +11,7 @@ where the paper draws k models; the distribution of the values is the same.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -27,6 +27,8 @@ from covey.sampling import sample_clients
 @settings
 class IFCA(Algorithm):
     """k models; every round every client trains the one with the least loss on its data."""
+
+    sketch: ClassVar[str] = "Forest(Star(Train))"
 
     k: Annotated[int, Field(ge=1, description="number of models")] = 4
     weighted: Annotated[bool, Field(description="weigh clients by their samples; the paper does not")] = False

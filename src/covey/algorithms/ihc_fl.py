@@ -34,6 +34,8 @@ from covey.plan import Forest, Mesh, Plan, Star, Train, client, without
 class IHCFL(Algorithm):
     """Clusters of similar clients that average at a head; heads mix with neighbouring heads."""
 
+    sketch: ClassVar[str] = "Mesh(Star(Train))"
+
     keeps_updates: ClassVar[bool] = True
 
     stage1: Annotated[int | None, Field(ge=1, description="epochs of stage 1; the run's setting unless given")] = None

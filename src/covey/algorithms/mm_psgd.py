@@ -10,6 +10,8 @@ not visited yet is tested with the chain.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
@@ -23,6 +25,8 @@ from covey.plan import Forest, Plan, Star, Train
 @settings
 class MMPSGD(Algorithm):
     """A chain of stars: the block that is awake averages, then hands the model on; a predictor a block."""
+
+    sketch: ClassVar[str] = "Forest(Star(Train))"
 
     blocks: Blocks = 5
     tau1: Tau1 = None

@@ -10,7 +10,7 @@ clusters leave over are dealt to groups, since in fixed groups they would never 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -27,6 +27,8 @@ from covey.plan import Plan, Star
 @settings
 class NaiveGSP(Algorithm):
     """Rings under a star, in fixed random groups."""
+
+    sketch: ClassVar[str] = "Star(Ring(Train))"
 
     grouping: Annotated[Literal["random", "icg"], Field(description="how clients are grouped, once")] = "random"
     groups: Groups = 10

@@ -8,6 +8,8 @@ What departs: models are averaged by samples, where Algorithm 1 averages plainly
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
@@ -21,6 +23,8 @@ from covey.sampling import sample_clients
 @settings
 class SCAFFOLD(Algorithm):
     """A star whose clients step along their gradient less their own variate plus the server's."""
+
+    sketch: ClassVar[str] = "Star(Train)"
 
     sample: Sample = 1.0
 

@@ -27,6 +27,8 @@ from covey.plan import Forest, Plan, Ring, Train
 class SemiCyclic(Algorithm):
     """A chain through the clients of the block that is awake; a predictor a block."""
 
+    sketch: ClassVar[str] = "Forest(Ring(Train))"
+
     keeps_updates: ClassVar[bool] = True
 
     blocks: Blocks = 5

@@ -13,6 +13,7 @@ windows only are visited window by window; Tornado then forms its groups within 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,8 @@ PAPER = "TornadoAggregate"
 @settings
 class Tornado(Algorithm):
     """RING-stars: IID groups that average tau2 times and hand the model on; as many chains as groups."""
+
+    sketch: ClassVar[str] = "Forest(Star(Train))"
 
     groups: Groups = 2
     chains: Chains = 2
@@ -64,6 +67,8 @@ class Tornado(Algorithm):
 class Tornadoes(Algorithm):
     """STAR-rings: many small rings of similar clients, many chains on each, and a global mean."""
 
+    sketch: ClassVar[str] = "Star(Star(Ring(Train)))"
+
     groups: Groups = 10
     chains: Chains = 10
     tau1: Tau1 = None
@@ -87,6 +92,8 @@ class Tornadoes(Algorithm):
 @settings
 class TornadoRings(Algorithm):
     """rings: as Tornadoes without the global mean; every group keeps a model of its own."""
+
+    sketch: ClassVar[str] = "Forest(Star(Ring(Train)))"
 
     groups: Groups = 10
     chains: Chains = 10

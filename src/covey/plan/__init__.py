@@ -13,7 +13,7 @@ Nothing in here knows torch. What the nodes mean when they run is in `covey.exec
 """
 
 from covey.plan.count import check, clients, ends_at, leaves, starts_at, trainings, transfers
-from covey.plan.draw import draw
+from covey.plan.draw import draw, sketch
 from covey.plan.nodes import Forest, Mesh, Place, Plan, Ring, Star, Train, client, cloud, edge
 from covey.plan.rewrite import combine, without
 
@@ -34,6 +34,7 @@ __all__ = [
     "edge",
     "ends_at",
     "leaves",
+    "sketch",
     "starts_at",
     "trainings",
     "transfers",

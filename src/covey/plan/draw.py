@@ -51,3 +51,15 @@ def _title(alike: Sequence[Train]) -> str:
     epochs, rate = alike[0].epochs, alike[0].rate
     how = "" if epochs is None else f", {epochs} epoch{'s' if epochs > 1 else ''}"
     return f"Train {', '.join(names)}{how}" + ("" if rate == 1 else f", rate x{rate:g}")
+
+
+def sketch(plan: Plan) -> str:
+    """The tree in short: the kinds of its nodes, alike children once.
+
+    >>> sketch(Star([Ring([Train(0), Train(1)]), Ring([Train(2)]), Train(3)]))
+    'Star(Ring(Train), Train)'
+    """
+    kind = type(plan).__name__
+    if isinstance(plan, Train):
+        return kind
+    return f"{kind}({', '.join(dict.fromkeys(map(sketch, plan.children)))})"
