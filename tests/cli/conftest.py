@@ -34,6 +34,7 @@ class Said:
 def covey(monkeypatch, capsys, tmp_path):
     """`covey(...)` as from a shell in an empty folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*words):
         monkeypatch.setattr(sys, "argv", ["covey", *map(str, words)])
