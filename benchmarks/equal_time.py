@@ -8,7 +8,8 @@ the networks, links and devices of App. C.3.1: Fashion-MNIST, 100 clients at 10 
 0.1 falling by a hundredth an epoch, batches of 128.
 
 A trajectory depends on the network through FedAvg-IC's grouping by hops only: it is trained once a network, the others
-once, and every round that ran is priced under each of the four links and devices. Clients hold 200 samples.
+once, and every round that ran is priced under each of the four links and devices. Accuracies and times are means over
+the seeds, round by round, as the paper's curves are. Clients hold 200 samples.
 """
 
 from __future__ import annotations
@@ -99,47 +100,62 @@ def measure(seed: int, rounds: int, model: str) -> list[dict[str, Any]]:
             print(f"seed {seed}, {network}, {name}: {trained[network, name].accuracies[-1]:.4f}", file=sys.stderr)
         else:
             trained[network, name] = trained[NETWORKS[0], name]
-        target = trained[network, "fedavg"].accuracies[-1]
         for link, device in product(LINKS, DEVICES):
-            times = elapsed(trained[network, name], {**settings, "link": link, "device": device}, fleet)
-            reached = zip(trained[network, name].accuracies, times, strict=True)
-            first = next((time for accuracy, time in reached if accuracy >= target), None)
-            rows.append(
+            where = {"network": network, "link": link, "device": device}
+            times = elapsed(trained[network, name], {**settings, **where}, fleet)
+            curve = {"accuracies": trained[network, name].accuracies, "seconds": times}
+            rows.append({"seed": seed, "algorithm": name, **where, **curve})
+    return rows
+
+
+def summarise(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For every setting, on curves averaged over the seeds: FedAvg's final accuracy and when it is reached first."""
+    found = []
+    for network, link, device in product(NETWORKS, LINKS, DEVICES):
+        curves = {}
+        for name in RUNS:
+            here = {"network": network, "link": link, "device": device, "algorithm": name}
+            runs = [row for row in rows if here.items() <= row.items()]
+            curves[name] = [
+                [statistics.fmean(values) for values in zip(*(run[key] for run in runs), strict=True)]
+                for key in ("accuracies", "seconds")
+            ]
+        target, base = curves["fedavg"][0][-1], curves["fedavg"][1][-1]
+        for name, (accuracies, seconds) in curves.items():
+            reached = (time for accuracy, time in zip(accuracies, seconds, strict=True) if accuracy >= target)
+            first = base if name == "fedavg" else next(reached, None)
+            found.append(
                 {
-                    "seed": seed,
                     "network": network,
                     "link": link,
                     "device": device,
                     "algorithm": name,
                     "target": target,
-                    "accuracy": trained[network, name].accuracies[-1],
-                    "seconds": times[-1] if name == "fedavg" else first,
-                    "seconds_in_all": times[-1],
+                    "accuracy": accuracies[-1],
+                    "seconds": first,
+                    "ratio": first and base / first,
+                    "seconds_in_all": seconds[-1],
                 }
             )
-    return rows
+    return found
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Mean seconds over the seeds, and the ratio to FedAvg's; in how many seeds where not in all."""
-    target = [row["target"] for row in rows if row["algorithm"] == "fedavg"]
+    """Seconds to FedAvg's final accuracy, and how many times as fast."""
+    found = summarise(rows)
     lines = [
-        f"FedAvg's final accuracy: {100 * statistics.fmean(target):.1f} %",
+        f"FedAvg's final accuracy: {100 * found[0]['target']:.1f} %",
         "",
         f"| network | link | device | {' | '.join(RUNS)} |",
         f"|---|---|---|{'---|' * len(RUNS)}",
     ]
-    for network, link, device in product(NETWORKS, LINKS, DEVICES):
-        cells, means = [], list[float]()
-        for name in RUNS:
-            here = (network, link, device, name)
-            found = [r["seconds"] for r in rows if (r["network"], r["link"], r["device"], r["algorithm"]) == here]
-            if None in found:
-                cells.append(f"reached by {sum(s is not None for s in found)} of {len(found)} seeds")
-                continue
-            means.append(statistics.fmean(found))
-            cells.append(f"{means[-1]:.1f} s" + (f" ({means[0] / means[-1]:.1f}x)" if name != "fedavg" else ""))
-        lines.append(f"| {network} | {link} | {device} | {' | '.join(cells)} |")
+    for start in range(0, len(found), len(RUNS)):
+        cells = [found[start][key] for key in ("network", "link", "device")]
+        for row in found[start : start + len(RUNS)]:
+            times = "" if row["algorithm"] == "fedavg" else f" ({row['ratio'] or 0:.1f}x)"
+            late = f"not reached ({100 * row['accuracy']:.1f} %)"
+            cells.append(late if row["seconds"] is None else f"{row['seconds']:.1f} s{times}")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -151,7 +167,8 @@ def main() -> None:
     parser.add_argument("--model", default="2nn")
     args = parser.parse_args()
     rows = [row for seed in args.seeds.split(",") for row in measure(int(seed), args.rounds, args.model)]
-    print(json.dumps({"rounds": args.rounds, "model": args.model, "rows": rows}) if args.json else table(rows))
+    found = {"rounds": args.rounds, "model": args.model, "settings": summarise(rows), "curves": rows}
+    print(json.dumps(found) if args.json else table(rows))
 
 
 if __name__ == "__main__":
