@@ -3,9 +3,9 @@
     python -m benchmarks.engine [--json] [--models softmax-regression,2nn]
 
 100 clients with 60 samples each, batch 10, one local epoch a round, samples shaped like Fashion-MNIST. `speedup` is the
-training alone (an executor answering the round's wave); `end_to_end` is `covey.run` with everything it does (plan, walk,
-merge, metrics, store). Both are ratios to the plain loop, measured in turns, best of several; compiling is not counted
-and reported apart.
+training alone (an executor answering the round's wave); `end_to_end` is `covey.run` with everything it does (plan,
+walk, merge, metrics, store). Both are ratios to the plain loop, measured in turns, best of several; compiling is not
+counted and reported apart.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812
 from rich.console import Console
 from rich.table import Table
 from torch import nn
