@@ -18,13 +18,15 @@ from covey.report.curves import curves
 from covey.store import Store
 
 DEFAULTS: dict[str, Any] = {"clients": 30, "rounds": 15, "lr": 0.1, "model": "softmax-regression"}
-OWN_DEFAULTS: dict[str, Any] = {"tau2": 2}
+OWN_DEFAULTS: dict[str, dict[str, Any]] = {"star-stars": {"tau2": 2}, "ring-stars": {"tau2": 2}}  # else FedAvg's curve
 ARCHITECTURES = ["star", "ring", "star-stars", "star-rings", "ring-stars", "ring-rings", "stars", "rings"]
 
 
 @with_experiment_options
 def compare(
-    algorithms: Annotated[list[str] | None, typer.Argument(help="which; all kinds unless given")] = None,
+    algorithms: Annotated[
+        list[str] | None, typer.Argument(help="which; FedAvg and the eight architectures unless given")
+    ] = None,
     set_: Set = None,
     out: Out = DEFAULT_OUT,
     as_json: Json = False,
@@ -41,8 +43,7 @@ def compare(
     for key in given:
         if key not in known:
             raise UnknownName("setting", key, known)
-    own = OWN_DEFAULTS | given
-    experiments = [_experiment(name, {**DEFAULTS, **settings}, own) for name in chosen]
+    experiments = [_experiment(name, {**DEFAULTS, **settings}, OWN_DEFAULTS.get(name, {}) | given) for name in chosen]
     fleet = experiments[0].make_fleet()
     with bars() as show:
         results = [start(wanted, out, [show], fleet=fleet) for wanted in experiments]
