@@ -70,13 +70,11 @@ def _solve(model: Model, value: float, deadline: float) -> tuple[Solution | None
     """A better answer than `value` if there is one, and a bound on all answers of this model."""
     bound = -np.inf
     while True:
-        relaxed = model.relaxed()
+        relaxed = model.relaxed(max(deadline - time.monotonic(), 0.01))
         if relaxed.status != 0:
-            return None, np.inf if relaxed.status == 2 else bound
+            return None, np.inf if relaxed.status == 2 else bound  # infeasible, or out of time
         bound = max(bound, float(relaxed.fun))
         if bound >= value - EQUAL * max(value, 1.0):
-            return None, bound
-        if time.monotonic() > deadline:
             return None, bound
         if not model.separate(relaxed.x):
             break

@@ -12,12 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from covey.grouping.ihc_bound import lower_bound
 from covey.grouping.ihc_exact import exact
 from covey.grouping.ihc_limits import least_gamma
 from covey.grouping.ihc_problem import Floats, Problem, Solution, cost, faults
 from covey.grouping.ihc_search import search
 
-TRIES = 4
+TRIES = 2
 """How many times a search halves the range in which it looks for a smaller gamma."""
 
 
@@ -61,7 +62,9 @@ def solve_exactly(problem: Problem, rng: np.random.Generator, seconds: float) ->
                 first = middle + 1
             middle = (first + last) // 2
     proof = exact(found, start=start, seconds=max(deadline - time.monotonic(), 0.1))
-    return found, proof.solution or start, proof.bound
+    best = proof.solution or start
+    bound = proof.bound if proof.complete else max(proof.bound, lower_bound(found, cost(found, best)))
+    return found, best, bound
 
 
 def _open_up(problem: Problem, answer: Solution, rng: np.random.Generator) -> tuple[Problem, Solution]:

@@ -82,18 +82,19 @@ def least_gamma(problem: Problem) -> float:
 
 
 def _to_cross_twice(problem: Problem, deltas: Floats, side: Integers, enough: float) -> float:
-    """The gamma with which a network can cross twice between `side` and the rest, or less than `enough`."""
+    """The gamma with which a network can cross twice between `side` and the rest, or 0 if `enough` is enough."""
     rest = np.ones(problem.clients, dtype=bool)
     rest[side] = False
-    follows_out = problem.may_follow[np.ix_(side, rest)].any(axis=1)
+    follows_out: Flags = np.asarray((problem.may_follow[side] & rest).any(axis=1))
     if follows_out.all():  # no need for heads on this side
         return 0.0
-    across = deltas[np.ix_(side, rest)]
-    if min((across.min(axis=1) <= enough).sum(), (across.min(axis=0) <= enough).sum()) >= 2:
+    within = (deltas[side] <= enough) & rest
+    if min(within.any(axis=1).sum(), within.any(axis=0).sum()) >= 2:
         return 0.0
-    follows_in = problem.may_follow[np.ix_(rest, side)].any(axis=1)
+    follows_in: Flags = problem.may_follow[np.ix_(rest, side)].any(axis=1)
     if follows_in.all():
         return 0.0
+    across = deltas[np.ix_(side, rest)]
     if problem.degree > 2:  # one head may have both links
         return float(np.partition(across, 1, axis=None)[1])
     ways = [_two_disjoint(across)]

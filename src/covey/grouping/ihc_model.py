@@ -60,15 +60,24 @@ class Model:
         self._at_most.add(dict.fromkeys(heads, -1.0), -fewest)
         self.complete = most <= degree + 1  # each linked with each: connected in any case
 
-    def relaxed(self) -> Any:
-        """The program without integrality."""
+    def relaxed(self, seconds: float) -> Any:
+        """The program without integrality, with the rows it has so far."""
         above, right = self._at_most.matrix(len(self.costs))
         equal, left = self._equal.matrix(len(self.costs))
         bounds: Any = np.column_stack([self.lower, self.upper])
-        return linprog(self.costs, A_ub=above, b_ub=right, A_eq=equal, b_eq=left, bounds=bounds, method="highs-ds")
+        return linprog(
+            self.costs,
+            A_ub=above,
+            b_ub=right,
+            A_eq=equal,
+            b_eq=left,
+            bounds=bounds,
+            method="highs-ds",
+            options={"time_limit": seconds},
+        )
 
     def integral(self, seconds: float) -> Any:
-        """The program with the rows it has so far."""
+        """The program with integrality, with the rows it has so far."""
         above, right = self._at_most.matrix(len(self.costs))
         equal, left = self._equal.matrix(len(self.costs))
         rows = [LinearConstraint(equal, left, left), LinearConstraint(above, -np.inf, right)]

@@ -57,7 +57,11 @@ class Network:
         for i in range(n):
             if not self.head[i]:
                 self._choose(i)
-        linked = sum(self.link_cost[i][j] for i in links for j in links[i]) / 2
+        return self.total()
+
+    def total(self) -> float:
+        """What the network costs, fines included."""
+        linked = sum(self.link_cost[i][j] for i, around in enumerate(self.links) for j in around) / 2
         return float(sum(self.pays) + linked)
 
     def solution(self) -> Solution:
@@ -90,8 +94,14 @@ class Network:
             change += self.link_cost[i][j]
         for i, j in cuts:
             change -= self.link_cost[i][j]
-        if not joins and change + sum(self.cheapest[h] for h in leaves) >= limit:
-            return False
+        if len(joins) < 2:  # the least it can cost
+            least = change
+            for h in leaves:
+                least += self.cheapest[h]
+            for g in joins:
+                least += self._price_of_joining(g)
+            if least >= limit:
+                return False
         steps: list[Step] = [(self._price_of_joining, self._join, self._leave, g) for g in joins]
         steps += [(self._price_of_leaving, self._leave, self._join, h) for h in leaves]
         undo = []

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from covey.grouping.updates import cosines
+
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
@@ -147,10 +149,7 @@ def cosine_distances(vectors: Floats) -> Floats:
     >>> cosine_distances(np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]])).tolist()
     [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
-    vectors = vectors / max(float(np.abs(vectors).max()), 1e-300)  # squares of huge numbers overflow
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = vectors / np.where(lengths == 0, 1.0, lengths)
-    distances: Floats = np.clip(1 - unit @ unit.T, 0.0, 2.0)
+    distances: Floats = 1 - cosines(vectors)
     np.fill_diagonal(distances, 0.0)
     return (distances + distances.T) / 2
 
@@ -168,5 +167,5 @@ def cluster_deltas(head_of: tuple[int, ...], vectors: Floats, weights: Floats) -
     empty = np.bincount(cluster, weights)[cluster] == 0
     shares = np.where(empty, 1.0, weights)
     sums = np.zeros((len(heads), vectors.shape[1]))
-    np.add.at(sums, cluster, shares[:, None] * (vectors / max(float(np.abs(vectors).max()), 1e-300)))
+    np.add.at(sums, cluster, shares[:, None] * vectors)
     return cosine_distances(sums)

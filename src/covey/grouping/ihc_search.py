@@ -19,14 +19,17 @@ from covey.grouping.ihc_limits import cover
 from covey.grouping.ihc_network import Network
 from covey.grouping.ihc_problem import Floats, Pair, Problem, Solution
 
-LIKED = 8
+LIKED = 12
 """How many of its cheapest links a client likes, besides those to clients it has no head in common with."""
 
 COOLING = 20.0
 """How many times colder the last step is than the first."""
 
+STARTS = 3
+"""How many times a fleet of up to 100 clients starts anew, in as many steps altogether."""
+
 WARM = 4.0
-"""How many times colder, and shorter, a search is that goes on from an answer."""
+"""How many times colder a search is, and half as many times shorter again, that goes on from an answer."""
 
 
 def search(
@@ -34,7 +37,7 @@ def search(
 ) -> Solution:
     """A network of low cost, feasible wherever the search finds one that is.
 
-    `steps` defaults to 600 a client up to 20,000, then 100 a client; with a `start` to go on from, to a quarter of it.
+    `steps` defaults to 600 a client up to 20,000, then 100 a client; with a `start` to go on from, to an eighth of it.
 
     >>> costs = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
     >>> search(Problem(costs, costs, epsilon=1.0, gamma=9.0), np.random.default_rng(0)).heads
@@ -45,13 +48,17 @@ def search(
     steps = steps or max(min(600 * problem.clients, 20_000), 100 * problem.clients)
     if start is not None:
         network.reset(_links_of(start))
-        annealing.run(int(steps / WARM), annealing.temperature / WARM)
-    else:
+        annealing.run(int(steps / (2 * WARM)), annealing.temperature / WARM)
+        return network.solution()
+    starts = STARTS if problem.clients <= 100 else 1
+    found: list[tuple[float, Solution]] = []
+    for _ in range(starts):
         heads = _first_heads(problem, rng)
-        starts = [_circulant(_ring(some, network.table, annealing.liked), problem) for some in heads]
-        network.reset(min(starts, key=network.reset))
-        annealing.run(steps, annealing.temperature)
-    return network.solution()
+        rings = [_circulant(_ring(some, network.table, annealing.liked), problem) for some in heads]
+        network.reset(min(rings, key=network.reset))
+        annealing.run(steps // starts, annealing.temperature)
+        found.append((network.total(), network.solution()))
+    return min(found, key=lambda one: one[0])[1]
 
 
 class _Annealing:
@@ -80,7 +87,7 @@ class _Annealing:
         troubled: dict[int, list[int]] = {}
         for step in range(steps if clients > 1 else 0):
             temperature *= cooling
-            if step % 250 == 0:
+            if step % 500 == 0:
                 troubled = {i: np.flatnonzero(may_link[i]).tolist() or self.liked[i] for i in self.network.troubled()}
             if troubled and step % 3 == 0:
                 i = self._any(list(troubled))
@@ -110,11 +117,13 @@ class _Annealing:
 
     def _exchange(self, i: int, j: int, limit: float) -> None:
         """i-a and j-b become i-j and a-b."""
-        a, b = self._any(self.network.links[i]), self._any(self.network.links[j])
-        self.network.attempt([(i, a), (j, b)], [(i, j), (a, b)], limit=limit)
+        cost, links = self.network.link_cost, self.network.links
+        change, a, b = min([(cost[a][b] - cost[i][a] - cost[j][b], a, b) for a in links[i] for b in links[j]])
+        if change + cost[i][j] < limit:
+            self.network.attempt([(i, a), (j, b)], [(i, j), (a, b)], limit=limit)
 
     def _move(self, i: int, j: int, limit: float) -> None:
-        """I leaves its place and comes to stand next to j."""
+        """Head i leaves its place and comes to stand next to j."""
         ends = self.network.links[i]
         cuts, ties = self._splits(i, j, self.degree // 2)
         if len(cuts) == self.degree // 2 and not any(i in pair for pair in cuts):
@@ -122,7 +131,7 @@ class _Annealing:
             self.network.attempt(cuts, ties + self._pairs(ends), limit=limit, check=not self.ring)
 
     def _join(self, g: int, h: int, limit: float) -> None:
-        """G becomes a head next to h."""
+        """Client g becomes a head next to h."""
         network, odd = self.network, self.degree % 2
         if network.heads <= self.degree:
             ties = [(g, a) for a, is_head in enumerate(network.head) if is_head]
@@ -141,7 +150,7 @@ class _Annealing:
             network.attempt(cuts, ties, joins=joins, limit=limit, check=not self.ring)
 
     def _leave(self, h: int, limit: float) -> None:
-        """H is no longer a head; its neighbours are linked instead."""
+        """Head h becomes a follower; its neighbours are linked instead."""
         network, links = self.network, self.network.links
         if self.fixed:
             return
@@ -159,10 +168,10 @@ class _Annealing:
 
     def _splits(self, g: int, first: int, count: int) -> tuple[list[Pair], list[Pair]]:
         """Cuts of `count` links, one at `first` and the best at heads that g likes, and ties of their ends to g."""
-        links = self.network.links
-        cuts = [(first, self._any(links[first]))]
+        links, cost = self.network.links, self.network.link_cost
+        mine = cost[g]
+        cuts = [(first, min([(mine[a] - cost[first][a], a) for a in links[first]])[1])]
         if count > 1:
-            cost, mine = self.network.link_cost, self.network.link_cost[g]
             others = [(mine[h] + mine[a] - cost[h][a], h, a) for h in self.liked[g] for a in links[h]]
             taken = {*cuts[0], g}
             for _, h, a in sorted(others):
