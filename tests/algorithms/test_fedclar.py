@@ -3,7 +3,7 @@ import torch
 from tests.tiny import fleet_of, loop_of, random_fleet, small_network
 
 from covey.algorithms import FedCLAR
-from covey.algorithms.fedclar import merge_similar
+from covey.grouping.updates import merge_similar
 from covey.plan import Forest, Star, Train
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
 from covey.algorithms.group_fel import form_groups, group_star
 from covey.fleet import Fleet
+from covey.grouping.updates import merge_similar
 from covey.plan import Forest, Plan, Star, Train, cloud
 from covey.sampling import group_odds, sample_groups
 
@@ -76,30 +77,6 @@ class FedCLAR(Algorithm):
     def parts(self) -> dict[str, str]:
         """The cost of Eq. 5 is counted, with secure aggregation as the group operation."""
         return {"prices": "cifar-secure"}
-
-
-def merge_similar(layers: NDArray[np.float32], sizes: NDArray[np.int64], least: float) -> list[list[int]]:
-    """Merge the most similar pair of rows, weighted by `sizes`, while their cosine is at least `least`.
-
-    >>> rows = np.array([[1, 0], [1, 0.01], [0, 1]], dtype=np.float32)
-    >>> merge_similar(rows, np.array([1, 1, 1]), 0.99)
-    [[0, 1], [2]]
-    """
-    clusters = [[i] for i in range(len(layers))]
-    means, weights = layers.astype(np.float64), np.maximum(sizes, 1e-9).astype(np.float64)
-    unit = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
-    cosines = unit @ unit.T
-    np.fill_diagonal(cosines, -np.inf)
-    while len(clusters) > 1 and cosines.max() >= least:
-        a, b = sorted(divmod(int(cosines.argmax()), len(cosines)))
-        means[a] = (weights[a] * means[a] + weights[b] * means[b]) / (weights[a] + weights[b])
-        weights[a] += weights[b]
-        clusters[a] += clusters[b]
-        unit[a] = means[a] / max(np.linalg.norm(means[a]), 1e-12)
-        cosines[a, :] = cosines[:, a] = np.where(np.isinf(cosines[a]), -np.inf, unit @ unit[a])
-        cosines[a, a] = cosines[b, :] = cosines[:, b] = -np.inf
-        clusters[b] = []
-    return [members for members in clusters if members]
 
 
 def _mean(models: list[Tensor], sizes: NDArray[np.int64]) -> Tensor:
