@@ -31,7 +31,7 @@ from covey.plan import Star, Train
 
 CLIENTS, SAMPLES, BATCH, LR = 100, 60, 10, 0.05
 MODELS = {"softmax-regression": "compiled", "2nn": "compiled", "ihc-cnn": "compiled", "mcmahan-cnn": "one-by-one"}
-TURNS = {"softmax-regression": 15, "2nn": 8, "ihc-cnn": 5, "mcmahan-cnn": 2}
+TURNS = {"softmax-regression": 15, "2nn": 8, "ihc-cnn": 5, "mcmahan-cnn": 1}
 
 
 def fleet(test: int = 1000) -> covey.Fleet:
