@@ -34,6 +34,8 @@ bench: $(READY) ## the figures of docs/performance.md
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.grouping
 	$(BIN)/python -m benchmarks.flows
+	$(BIN)/python -m benchmarks.clock
+	$(BIN)/python -m benchmarks.memory
 
 docs: $(READY) ## the documentation as a web site in site/
 	$(BIN)/mkdocs build --strict --quiet
