@@ -29,7 +29,7 @@ STARTS = 3
 """How many times a fleet of up to 100 clients starts anew, in as many steps altogether."""
 
 WARM = 4.0
-"""How many times colder a search is, and half as many times shorter again, that goes on from an answer."""
+"""How many times colder a search starts that goes on from an answer; it is twice as many times shorter."""
 
 
 def search(
