@@ -30,7 +30,7 @@ from covey.models import build_model
 from covey.plan import Star, Train
 
 CLIENTS, SAMPLES, BATCH, LR = 100, 60, 10, 0.05
-MODELS = {"softmax-regression": "compiled", "2nn": "compiled", "ihc-cnn": "compiled", "mcmahan-cnn": "one-by-one"}
+MODELS = {"softmax-regression": "compiled", "2nn": "stacked", "ihc-cnn": "compiled", "mcmahan-cnn": "stacked"}
 TURNS = {"softmax-regression": 15, "2nn": 8, "ihc-cnn": 5, "mcmahan-cnn": 1}
 
 

@@ -7,7 +7,7 @@ rounding of floating-point sums (tests hold it to 1e-4 relative).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from torch.func import grad, vmap
 from covey import seeds
 from covey.execute.batches import Batches, Deck
 from covey.execute.layout import Layout
+from covey.execute.trace import Argument, tensors, trace
 from covey.execute.walk import Job
 from covey.local import Optimiser, Params, Rule
 
@@ -127,7 +128,7 @@ class Stacked:
 
     def __init__(self, task: Task, chunk: int, *, compiled: bool = False) -> None:
         self.task, self.chunk, self.compiled = task, chunk, compiled
-        self._step = torch.compile(self._eager_step, dynamic=False) if compiled else self._eager_step
+        self._steps: dict[tuple[object, ...], Callable[..., None]] = {}
 
     def train(self, jobs: Sequence[Job], key: int, rate: float, memory: Memory) -> Iterator[Trained]:
         """Train every job, those with most steps first."""
@@ -143,7 +144,9 @@ class Stacked:
         if self.compiled:  # a shorter last stack would be compiled anew: fill it up with copies that nobody reads
             jobs = jobs + [jobs[-1]] * (self.chunk - count)
         batches = task.deal(key, jobs)
-        start = torch.stack([job.model for job in jobs])
+        first = jobs[0].model
+        alike = all(job.model is first for job in jobs)
+        start = first.expand(len(jobs), -1) if alike else torch.stack([job.model for job in jobs])
         params = {name: p.clone(memory_format=torch.contiguous_format) for name, p in layout.params(start).items()}
         received = layout.params(start) if rule.uses_received else {}
         own_flat = {name: torch.stack([memory.of(name, job.client) for job in jobs]) for name in rule.remembers}
@@ -170,7 +173,15 @@ class Stacked:
                 new = rule.remember(rows[j], start[j], mine, memory.shared, float(rates[j] * taken[j]))
             yield Trained(jobs[j], rows[j], finite[j], new)
 
-    def _eager_step(
+    def _step(self, *arguments: Argument) -> None:
+        """One step of every client in the stack, traced once for each shape."""
+        given = tensors(arguments)
+        shape = (*(tensor.shape for tensor in given[-4:]), len(given))
+        if shape not in self._steps:
+            self._steps[shape] = trace(self._one_step, arguments, compiled=self.compiled)
+        self._steps[shape](*given)
+
+    def _one_step(
         self,
         params: Params,
         state: Params,

@@ -1,0 +1,121 @@
+import pytest
+import torch
+from tests.execute.test_trainers import close, jobs_of, network, task_of, trained
+from torch import Tensor, nn
+
+from covey.execute.trace import _join_products_and_updates, tensors, trace
+from covey.execute.trainers import OneByOne, Stacked
+from covey.local import Sgd
+
+
+class TwoFactors(nn.Module):
+    """x (A B): the gradient of either factor is a product with the other, which its own update changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.b = nn.Parameter(torch.randn(5, 3))
+        self.a = nn.Parameter(torch.randn(4, 5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ (self.a @ self.b)
+
+
+class InPlace(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(4)
+        self.first, self.second = nn.Linear(4, 6), nn.Linear(6, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(torch.relu_(self.first(x)))
+
+
+def operations(step, *arguments, compiled=False):
+    line = trace(step, arguments, compiled=compiled).__self__
+    return [str(node.target) for node in line.graph.nodes if node.op == "call_function"]
+
+
+def close_models(found, wanted):
+    close(torch.stack([done.model for done in found]), torch.stack([done.model for done in wanted]))
+
+
+@pytest.mark.parametrize("module", [network, TwoFactors, InPlace])
+def test_plain_steps_equal_the_specification(module):
+    task = task_of(module(), optimiser=Sgd())
+    jobs = jobs_of(task)
+    close_models(trained(Stacked(task, 4), jobs, rate=0.5), trained(OneByOne(task), jobs, rate=0.5))
+
+
+def test_clients_that_start_from_one_model_leave_it_as_it_was():
+    task = task_of(optimiser=Sgd())
+    model = task.layout.initial()
+    kept = model.clone()
+    jobs = [type(job)(job.client, model, None, 1.0, 0) for job in jobs_of(task)]
+    close_models(trained(Stacked(task, 6), jobs), trained(OneByOne(task), jobs))
+    assert torch.equal(model, kept)
+
+
+def test_the_gradient_of_a_matrix_is_never_written_down():
+    def step(p: Tensor, x: Tensor, d: Tensor, rate: Tensor) -> None:
+        p.addcmul_(rate.view(-1, 1, 1), torch.bmm(d.mT, x), value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.0])
+    found = operations(step, p, x, d, rate)
+    assert "aten.baddbmm_.default" in found
+    assert "aten.bmm.default" not in found
+    wanted = p - rate.view(-1, 1, 1) * (d.mT @ x)
+    trace(step, (p, x, d, rate), compiled=False)(p, x, d, rate)
+    torch.testing.assert_close(p, wanted)
+
+
+def test_a_product_of_what_is_changed_before_the_update_stays_where_it_is():
+    def step(p: Tensor, x: Tensor, d: Tensor, rate: Tensor) -> None:
+        gradient = torch.bmm(d.mT, x)
+        x.view(-1).zero_()
+        p.addcmul_(rate.view(-1, 1, 1), gradient, value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.2])
+    assert "aten.baddbmm_.default" not in operations(step, p, x, d, rate)
+
+
+def test_a_gradient_that_others_read_stays():
+    def step(p: Tensor, v: Tensor, x: Tensor, d: Tensor, rate: Tensor) -> None:
+        gradient = torch.bmm(d.mT, x)
+        v.add_(gradient)
+        p.addcmul_(rate.view(-1, 1, 1), gradient, value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.2])
+    assert "aten.bmm.default" in operations(step, p, torch.zeros_like(p), x, d, rate)
+
+
+def test_views_to_the_same_shape_go():
+    def step(p: Tensor) -> None:
+        p.add_(p.view(2, 3).expand(2, 3).transpose(0, 1).transpose(0, 1))
+
+    p = torch.randn(2, 3)
+    assert operations(step, p) == ["aten.add_.Tensor"]
+
+
+def test_tracing_changes_nothing():
+    def step(p: dict[str, Tensor], q: None, r: Tensor) -> None:
+        p["w"].add_(r)
+
+    w, r = torch.ones(2), torch.ones(2)
+    run = trace(step, ({"w": w}, None, r), compiled=False)
+    assert w.tolist() == [1, 1]
+    run(*tensors(({"w": w}, None, r)))
+    assert w.tolist() == [2, 2]
+
+
+def test_the_joining_is_what_the_stacked_trainer_runs(monkeypatch):
+    joined = []
+    monkeypatch.setattr(
+        "covey.execute.trace._join_products_and_updates",
+        lambda line: (_join_products_and_updates(line), joined.append(line)),
+    )
+    task = task_of(optimiser=Sgd(), sizes=[8, 8])
+    trained(Stacked(task, 2), jobs_of(task))
+    (line,) = joined
+    targets = [node.target for node in line.graph.nodes]
+    assert targets.count(torch.ops.aten.baddbmm_.default) == 2  # the two matrices of the network
