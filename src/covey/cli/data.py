@@ -14,7 +14,6 @@ from rich.table import Table
 
 from covey.cli.console import console
 from covey.data import DATASETS, Dataset, find, get, load, load_fleet
-from covey.data.plot import label_matrix
 from covey.fleet import Fleet
 
 app = typer.Typer(help="Data sets: what there is, what is here, how to get the rest.", no_args_is_help=False)
@@ -94,6 +93,8 @@ def show_data(
         fleet = load_fleet(dataset, clients=clients, partition=how, edges=edges, samples=samples, seed=seed)
         facts |= _fleet_facts(fleet, how)
         if plot is not None:
+            from covey.data.plot import label_matrix  # matplotlib takes a second to import
+
             facts["plot"] = str(label_matrix(fleet, plot, title=f"{name}, {how}, {fleet.clients} clients"))
     if as_json:
         typer.echo(json.dumps(facts))

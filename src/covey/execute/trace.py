@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.fx import GraphModule, Node
-from torch.fx.experimental.proxy_tensor import make_fx
 
 Argument = dict[str, Tensor] | Tensor | None
 aten = torch.ops.aten
@@ -25,6 +24,7 @@ def trace(step: Callable[..., None], arguments: Sequence[Argument], *, compiled:
 
     Compiled, the line is fused into a few loops; else it runs operation by operation.
     """
+    from torch.fx.experimental.proxy_tensor import make_fx  # a second to import, which only training waits for
 
     def flat(*given: Tensor) -> None:
         step(*_arranged(arguments, iter(given)))

@@ -21,8 +21,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neural_network import MLPRegressor
 
 from covey.grouping.ihc_exact import exact
 from covey.grouping.ihc_limits import cover
@@ -133,6 +131,9 @@ class _Oracle:
     def __init__(self, taught: list[tuple[list[int], float]], clients: int, neurons: int, seed: int) -> None:
         self.weights, self.bias, self.out = np.zeros((clients, 0)), np.zeros(0), np.zeros(0)
         if taught:
+            from sklearn.exceptions import ConvergenceWarning  # a second to import, which nothing else waits for
+            from sklearn.neural_network import MLPRegressor
+
             chosen = np.array([np.isin(np.arange(clients), heads) for heads, _ in taught], dtype=np.float64)
             prices = np.array([price for _, price in taught])
             spread = float(prices.std()) or 1.0
