@@ -6,31 +6,20 @@ clients do is `covey.local.fedfusion`; any algorithm takes it as `--local fedfus
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
-from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
-from covey.algorithms.common import Sample
-from covey.fleet import Fleet
-from covey.plan import Plan, Star, Train
-from covey.sampling import sample_clients
+from covey.algorithms.base import ALGORITHMS, settings
+from covey.algorithms.fedavg import FedAvg
 
 
 @ALGORITHMS.register("fedfusion", paper="Yao et al. 2019")
 @settings
-class FedFusion(Algorithm):
+class FedFusion(FedAvg):
     """A star whose clients train two streams of features, one of them frozen, and how to fuse them."""
 
-    sketch: ClassVar[str] = "Star(Train)"
-
     fusion: Annotated[Literal["conv", "multi", "single"], Field(description="how features are fused")] = "conv"
-    sample: Sample = 1.0
-
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
-        """One star over the sampled clients."""
-        return Star(Train(i) for i in sample_clients(fleet, self.sample, rng))
 
     def parts(self) -> dict[str, str]:
         """FedFusion's local rule."""

@@ -10,32 +10,21 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, TypeAlias
 
-import numpy as np
 from pydantic import Field
 
-from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
-from covey.algorithms.common import Sample
-from covey.fleet import Fleet
-from covey.plan import Plan, Star, Train
-from covey.sampling import sample_clients
+from covey.algorithms.base import ALGORITHMS, settings
+from covey.algorithms.fedavg import FedAvg
 
 Rate: TypeAlias = Annotated[float, Field(gt=0, description="the server's learning rate (eta)")]
 
 
 @settings
-class FedOpt(Algorithm):
+class FedOpt(FedAvg):
     """A star whose server takes the mean change of the clients as a gradient."""
-
-    sketch: ClassVar[str] = "Star(Train)"
 
     optimiser: ClassVar[str]
 
-    rate: Rate
-    sample: Sample = 1.0
-
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
-        """One star over the sampled clients."""
-        return Star(Train(i) for i in sample_clients(fleet, self.sample, rng))
+    rate: Rate = 0.01
 
     def parts(self) -> dict[str, str]:
         """The server step."""

@@ -8,29 +8,14 @@ What departs: models are averaged by samples, where Algorithm 1 averages plainly
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-import numpy as np
-
-from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
-from covey.algorithms.common import Sample
-from covey.fleet import Fleet
-from covey.plan import Plan, Star, Train
-from covey.sampling import sample_clients
+from covey.algorithms.base import ALGORITHMS, settings
+from covey.algorithms.fedavg import FedAvg
 
 
 @ALGORITHMS.register("scaffold", paper="Karimireddy et al. 2020")
 @settings
-class SCAFFOLD(Algorithm):
+class SCAFFOLD(FedAvg):
     """A star whose clients step along their gradient less their own variate plus the server's."""
-
-    sketch: ClassVar[str] = "Star(Train)"
-
-    sample: Sample = 1.0
-
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
-        """One star over the sampled clients."""
-        return Star(Train(i) for i in sample_clients(fleet, self.sample, rng))
 
     def parts(self) -> dict[str, str]:
         """SCAFFOLD's local rule."""

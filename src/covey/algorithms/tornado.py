@@ -82,24 +82,30 @@ class Tornadoes(Algorithm):
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """Algorithm 2: the chains of every group start from the global model and meet again after tau2 nodes."""
         groups = awake(state["groups"], fleet, self.sample, rng)
-        rings = [
-            _rings(k, g, self.chains, self.tau1, self.tau2, round, fleet, state) for k, g in enumerate(groups) if g
-        ]
+        rings = [self.rings(k, g, round, fleet, state) for k, g in enumerate(groups) if g]
         return Star(rings, weights=[int(fleet.sizes[g].sum()) for g in groups if g])
+
+    def rings(self, k: int, members: Sequence[int], round: int, fleet: Fleet, state: State) -> Plan:
+        """The chains of group k in this round, merged where they are several."""
+        trains = [Train(i, self.tau1) for i in members]
+        windows = None if fleet.window_of is None else fleet.window_of[list(members)]
+        first, key = (round - 1) * self.tau2, [state["seed"], k + 1]
+        return merged_chains(
+            [
+                Ring(visited(trains, first=first, count=self.tau2, chain=c, key=key, windows=windows))
+                for c in range(min(self.chains, len(trains)))
+            ],
+            fleet,
+            k,
+        )
 
 
 @ALGORITHMS.register("tornado-rings", paper=PAPER)
 @settings
-class TornadoRings(Algorithm):
+class TornadoRings(Tornadoes):
     """rings: as Tornadoes without the global mean; every group keeps a model of its own."""
 
     sketch: ClassVar[str] = "Forest(Star(Ring(Train)))"
-
-    groups: Groups = 10
-    chains: Chains = 10
-    tau1: Tau1 = None
-    tau2: Tau2 = 10
-    sample: Sample = 1.0
 
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
         """Cluster; clients are sampled once."""
@@ -109,7 +115,7 @@ class TornadoRings(Algorithm):
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """Algorithm 2 without its lines 12 and 13."""
         slots = [k for k, g in enumerate(state["groups"]) if g]
-        rings = [_rings(k, state["groups"][k], self.chains, self.tau1, self.tau2, round, fleet, state) for k in slots]
+        rings = [self.rings(k, state["groups"][k], round, fleet, state) for k in slots]
         return Forest(rings, slots=slots)
 
 
@@ -122,27 +128,3 @@ def _grouped(name: str, groups: int, fleet: Fleet, rng: np.random.Generator) -> 
     each = max(1, groups // len(windows))
     parts = [group(name, fleet.labels[w], groups=min(each, len(w)), rng=rng).renamed(w) for w in windows]
     return [list(members) for part in parts for members in part]
-
-
-def _rings(
-    k: int,
-    members: Sequence[int],
-    chains: int,
-    tau1: int | None,
-    tau2: int,
-    round: int,
-    fleet: Fleet,
-    state: State,
-) -> Plan:
-    """The chains of group k in this round, merged where they are several."""
-    trains = [Train(i, tau1) for i in members]
-    windows = None if fleet.window_of is None else fleet.window_of[list(members)]
-    first, key = (round - 1) * tau2, [state["seed"], k + 1]
-    return merged_chains(
-        [
-            Ring(visited(trains, first=first, count=tau2, chain=c, key=key, windows=windows))
-            for c in range(min(chains, len(trains)))
-        ],
-        fleet,
-        k,
-    )
