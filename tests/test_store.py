@@ -1,4 +1,5 @@
 import multiprocessing
+import threading
 import time
 
 import pytest
@@ -43,6 +44,33 @@ def test_a_name_is_fit_for_a_folder(store):
     with store.owned(run):
         assert (store.folder / run).is_dir()
     assert (store.folder / run).parent == store.folder
+
+
+def test_a_run_that_nobody_holds_any_more_was_interrupted(store):
+    run = store.create("fedavg-digits", {})
+    assert store.get(run).status == "running"  # it is about to begin
+    with store.owned(run):
+        assert store.get(run).status == "running"
+    assert store.get(run).status == "interrupted"
+    store.mark(run, "failed", {})
+    assert store.get(run).status == "failed"
+
+
+def test_looking_at_runs_keeps_nobody_from_taking_one(tmp_path):
+    with Store(tmp_path) as store, Store(tmp_path) as other:
+        run = store.create("fedavg-digits", {})
+        with store.owned(run):
+            pass
+        done = threading.Event()
+        looking = threading.Thread(target=lambda: [Store(tmp_path).runs() for _ in iter(done.is_set, True)])
+        looking.start()
+        try:
+            for _ in range(200):
+                with other.owned(run):
+                    pass
+        finally:
+            done.set()
+            looking.join()
 
 
 def test_a_run_is_kept_as_it_was_given(tmp_path):

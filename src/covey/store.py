@@ -34,9 +34,13 @@ CREATE TABLE IF NOT EXISTS events (
 """
 
 
+PATIENCE = 10
+"""How often a process tries to take a run before it says that another has it."""
+
+
 @dataclass(frozen=True)
 class RunRecord:
-    """A run as the store knows it; `status` is running, finished or failed."""
+    """A run as the store knows it; `status` is running, interrupted (its process is gone), finished or failed."""
 
     run: str
     created: float
@@ -90,7 +94,10 @@ class Store:
     def runs(self) -> list[RunRecord]:
         """All runs, oldest first."""
         rows = self._db.execute("SELECT run, created, status, config, summary FROM runs ORDER BY created, rowid")
-        return [RunRecord(r, c, s, json.loads(config), json.loads(summary)) for r, c, s, config, summary in rows]
+        return [
+            RunRecord(run, created, self._seen(run, status), json.loads(config), json.loads(summary))
+            for run, created, status, config, summary in rows
+        ]
 
     def get(self, run: str) -> RunRecord:
         """That run, or the nearest name."""
@@ -122,18 +129,30 @@ class Store:
         except OSError as error:
             raise RunFailed(f"the folder {folder} could not be written ({error.strerror})") from None
         with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise BadValue("run", run, "one that no other process is running") from None
+            for attempt in range(PATIENCE):
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except OSError:
+                    if attempt == PATIENCE - 1:
+                        raise BadValue("run", run, "one that no other process is running") from None
+                    time.sleep(0.02)  # it may be somebody who only looks, see `_is_locked`
             yield
+
+    def _seen(self, run: str, status: str) -> str:
+        """A run that says it is running and that nobody holds any more was interrupted."""
+        begun = (self.folder / run / "lock").exists()  # else it is about to begin
+        return "interrupted" if status == "running" and begun and not self._is_locked(run) else status
 
     def _is_locked(self, run: str) -> bool:
         try:
-            with self.owned(run):
-                return False
-        except BadValue:
+            with (self.folder / run / "lock").open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except OSError:
             return True
+        return False
 
     # --- rounds and events
 
