@@ -26,6 +26,7 @@ def figures() -> Figures:
     inputs: dict[str, dict[str, Any]] = {
         "labels": {},
         "labels, hops": {"distances": hops},
+        "labels, hops, searched": {"distances": hops, "search": 1},
         "gradients, hops": {"distances": hops, "updates": gradients},
     }
 

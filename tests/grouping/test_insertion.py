@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covey.errors import BadValue
-from covey.grouping.insertion import Weighted, best_of_groups, group_sums, insertion
+from covey.grouping.insertion import Weighted, best_of_groups, group_sums, insertion, measured, relocation
 from covey.grouping.terms import FromAll, FromGroup, Hops
 
 
@@ -92,3 +92,53 @@ def test_sums_and_best_members_of_groups():
     group_of = np.array([1, 0, 1, 0])
     assert group_sums(np.array([[1.0], [2], [4], [8]]), group_of).tolist() == [[2 + 8], [1 + 4]]
     assert best_of_groups(np.array([5.0, 2, 3, 1]), group_of, 2).tolist() == [3, 2]
+
+
+# --- relocation
+
+
+@pytest.mark.parametrize("name", ["Delta", "EMD to all", "EMD to group", "hops"])
+@settings(max_examples=15, deadline=None)
+@given(n=st.integers(4, 12), groups=st.integers(1, 3), seed=st.integers(0, 999))
+def test_a_node_that_was_taken_out_is_as_if_it_had_never_been_there(name, n, groups, seed):
+    rng = np.random.default_rng(seed)
+    inside = rng.permutation(n)
+    medoids, others = inside[:groups], inside[groups:].tolist()
+    *stay, leaves = others
+    with_it, without = terms(n, seed)[name], terms(n, seed)[name]
+    group_of = {node: int(rng.integers(groups)) for node in others}
+    for term, nodes in ((with_it, [leaves, *stay]), (without, stay)):
+        term.open(medoids)
+        for node in nodes:
+            term.increase(node)
+            term.add(node, group_of[node])
+    with_it.remove(leaves, group_of[leaves])
+    assert with_it.increase(leaves) == pytest.approx(without.increase(leaves), abs=1e-7)
+
+
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(2, 14), groups=st.integers(1, 4), seed=st.integers(0, 999), limit=st.booleans())
+def test_relocation_never_costs_more_and_empties_no_group(n, groups, seed, limit):
+    groups = min(groups, n)
+    rng = np.random.default_rng(seed)
+    weighted = [Weighted(term) for term in terms(n, seed).values()]
+    group_of = rng.permutation(np.arange(n) % groups)
+    most = -(-n // groups) + 1 if limit else None
+    found = relocation(weighted, group_of, groups, passes=4, max_size=most, rng=rng)
+    sizes = np.bincount(found, minlength=groups)
+    assert sizes.min() >= 1
+    assert sizes.max() <= (most or n)
+    assert measured(weighted, found, groups)[0] <= measured(weighted, group_of, groups)[0] + 1e-9
+
+
+def test_after_relocation_no_single_move_helps():
+    n, groups = 12, 3
+    weighted = [Weighted(term) for name, term in terms(n, 5).items() if name in ("Delta", "hops")]
+    found = relocation(weighted, np.arange(n) % groups, groups, passes=50, rng=np.random.default_rng(0))
+    cost = measured(weighted, found, groups)[0]
+    for node in range(n):
+        for k in range(groups):
+            other = found.copy()
+            other[node] = k
+            if len(set(other.tolist())) == groups:
+                assert measured(weighted, other, groups)[0] >= cost - 1e-9

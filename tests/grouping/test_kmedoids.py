@@ -107,3 +107,41 @@ def test_the_printed_costs_are_an_option_and_a_cap_holds(fleet):
 def test_options_out_of_range_are_refused(how):
     with pytest.raises(BadValue, match=f"^{next(iter(how))} is "):
         kmedoids(np.ones((4, 2), int), groups=2, rng=rng(), **how)
+
+
+# --- search
+
+
+@pytest.mark.parametrize("alphas", [{}, {"alpha_comm": 0}, {"alpha_iid": 0}])
+def test_a_search_never_costs_more(fleet, alphas):
+    labels = fleet(60)
+    at = np.arange(60) // 6
+    hops = np.where(at[:, None] == at, 2.0, 6.0) * (1 - np.eye(60))
+    shares = labels / labels.sum(axis=1, keepdims=True)
+    usual = np.mean([_costs(group("random", labels, groups=5, rng=rng(s)), labels, shares, hops) for s in range(50)], 0)
+    weights = np.array([alphas.get("alpha_iid", 1), alphas.get("alpha_comm", 1)])
+    found = (kmedoids(labels, groups=5, distances=hops, search=s, rng=rng(), **alphas) for s in (0, 2))
+    before, after = (weights @ (_costs(grouping, labels, shares, hops) / usual) for grouping in found)
+    assert after <= before + 1e-9
+
+
+def _costs(found, labels, shares, hops):
+    return np.array([measure(found, labels, updates=shares).Delta, hops_of(found, hops)])
+
+
+def test_a_search_finds_groups_with_both_few_hops_and_all_labels():
+    draw = rng(3)
+    labels = np.array([draw.multinomial(60, mix) for mix in draw.dirichlet(np.full(6, 0.3), 200)])
+    at = draw.integers(12, size=200)
+    hops = np.where(at[:, None] == at, 2.0, np.where(at[:, None] // 4 == at // 4, 4.0, 6.0)) * (1 - np.eye(200))
+    shares = labels / labels.sum(axis=1, keepdims=True)
+    plain, searched = (
+        _costs(kmedoids(labels, groups=5, distances=hops, search=s, rng=rng()), labels, shares, hops) for s in (0, 2)
+    )
+    assert searched[1] < 0.9 * plain[1]
+    assert searched[0] < plain[0]
+
+
+def test_a_search_needs_the_whole_cost():
+    with pytest.raises(BadValue, match=r"^search is "):
+        kmedoids(np.ones((4, 2), int), groups=2, assign="own", search=1, rng=rng())

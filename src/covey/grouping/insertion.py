@@ -5,7 +5,9 @@ medoids open the groups; all other nodes are inserted in random order; every gro
 the cost stands still. A cost is a sum of terms, and every term keeps running sums, so that trying all groups for a
 node takes one pass over them.
 
-Departures: the best grouping met is returned, not the last one.
+Departures: the best grouping met is returned, not the last one. Not in the papers: `relocation` then moves nodes one at
+a time to where the whole costs least. Insertion sees a node's part of the cost when groups are half empty, relocation
+when they are full.
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ class Term(Protocol):
 
     def add(self, node: int, group: int) -> None:
         """Put the node there."""
+
+    def remove(self, node: int, group: int) -> None:
+        """Take the node out of its group, which keeps others."""
 
     def measure(self, group_of: Integers) -> tuple[float, Floats]:
         """What a whole grouping costs, and what every node would cost as the medoid of its group."""
@@ -78,14 +83,60 @@ def insertion(
     waited = 0
     while waited < steady:
         group_of = _assign(terms, nodes, medoids, max_size or nodes, rng if random_ties else None, rng)
-        measured = [term.term.measure(group_of) for term in terms]
-        cost = sum(term.assign * total for term, (total, _) in zip(terms, measured, strict=True))
-        as_medoid = sum(term.update * each for term, (_, each) in zip(terms, measured, strict=True))
-        medoids = best_of_groups(np.asarray(as_medoid), group_of, groups)
+        cost, medoids = measured(terms, group_of, groups)
         waited = 0 if cost < (1 - STEADY) * best else waited + 1
         if cost < best:
             best, best_groups, best_medoids = cost, group_of, medoids
     return best_groups, best_medoids
+
+
+def relocation(
+    terms: Sequence[Weighted],
+    group_of: Integers,
+    groups: int,
+    *,
+    passes: int,
+    max_size: int | None = None,
+    rng: np.random.Generator,
+) -> Integers:
+    """Move nodes one by one, in random order, to the group where the whole costs least; no group loses its last node.
+
+    A pass in which nobody moves is the last; the cost never rises.
+    """
+    group_of = group_of.copy()
+    sizes = np.bincount(group_of, minlength=groups)
+    medoids = np.array([np.flatnonzero(group_of == k)[0] for k in range(groups)])
+    for term in terms:
+        term.term.open(medoids)
+    for node in np.setdiff1d(np.arange(len(group_of)), medoids).tolist():
+        _put(terms, node, int(group_of[node]))
+    for _ in range(passes):
+        moved = False
+        for node in rng.permutation(len(group_of)).tolist():
+            here = int(group_of[node])
+            if sizes[here] == 1:
+                continue
+            for term in terms:
+                term.term.remove(node, here)
+            sizes[here] -= 1
+            cost = np.where(sizes < (max_size or len(group_of)), 0.0, np.inf) + _increase(terms, node)
+            there = int(cost.argmin())
+            there = there if cost[there] < cost[here] - TIE else here
+            _put(terms, node, there)
+            sizes[there] += 1
+            group_of[node] = there
+            moved |= there != here
+        if not moved:
+            break
+    return group_of
+
+
+def measured(terms: Sequence[Weighted], group_of: Integers, groups: int) -> tuple[float, Integers]:
+    """What the grouping costs, and the best medoids of its groups."""
+    measured = [term.term.measure(group_of) for term in terms]
+    cost = sum(term.assign * total for term, (total, _) in zip(terms, measured, strict=True))
+    as_medoid = sum(term.update * each for term, (_, each) in zip(terms, measured, strict=True))
+    return cost, best_of_groups(np.broadcast_to(as_medoid, group_of.shape), group_of, groups)
 
 
 def group_sums(rows: Floats, group_of: Integers) -> Floats:
@@ -131,9 +182,7 @@ def _assign(
     for term in terms:
         term.term.open(medoids)
     for node in rng.permutation(np.flatnonzero(group_of < 0)).tolist():
-        cost = closed.copy()
-        for term in terms:
-            cost += term.assign * term.term.increase(node)
+        cost = closed + _increase(terms, node)
         k = int(cost.argmin())
         if ties is not None:
             equal = np.flatnonzero(cost <= cost[k] + TIE)
@@ -142,6 +191,14 @@ def _assign(
         room[k] -= 1
         if not room[k]:
             closed[k] = np.inf
-        for term in terms:
-            term.term.add(node, k)
+        _put(terms, node, k)
     return group_of
+
+
+def _increase(terms: Sequence[Weighted], node: int) -> Floats:
+    return np.asarray(sum(term.assign * term.term.increase(node) for term in terms))
+
+
+def _put(terms: Sequence[Weighted], node: int, group: int) -> None:
+    for term in terms:
+        term.term.add(node, group)

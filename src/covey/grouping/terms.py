@@ -44,13 +44,20 @@ class FromAll:
 
     def add(self, node: int, group: int) -> None:
         """One sum changes."""
-        self._sums[group] += self._rows[node]
-        self._held[group] += self._weights[node]
-        self._lengths[group] = self._length(self._sums[group])
+        self._change(group, self._rows[node], self._weights[node])
+
+    def remove(self, node: int, group: int) -> None:
+        """One sum changes."""
+        self._change(group, -self._rows[node], -self._weights[node])
 
     def measure(self, group_of: Integers) -> tuple[float, Floats]:
         """The weighted mean over groups; as medoids nodes do not depend on their group."""
         return float(self._length(group_sums(self._rows, group_of)).sum() / self._total), self._as_medoid
+
+    def _change(self, group: int, row: Floats, weight: float) -> None:
+        self._sums[group] += row
+        self._held[group] += weight
+        self._lengths[group] = self._length(self._sums[group])
 
     def _length(self, rows: Floats) -> Floats:
         lengths: Floats = np.abs(rows).sum(axis=-1) if self._order == 1 else np.sqrt((rows * rows).sum(axis=-1))
@@ -75,22 +82,32 @@ class FromGroup:
         mixes = self._mixes(self._sums + self._counts[node], self._held + self._weights[node])
         inside = self._weights[self._members] * _emd(self._shares[self._members], mixes[self._of])
         after = np.bincount(self._of, inside) + self._weights[node] * _emd(self._shares[node], mixes)
-        self._after = after
         grown: Floats = (after - self._costs) / self._total
         return grown
 
     def add(self, node: int, group: int) -> None:
-        """The group becomes what `increase` has just tried."""
-        self._costs[group] = self._after[group]
-        self._sums[group] += self._counts[node]
-        self._held[group] += self._weights[node]
+        """The group's nodes are measured again."""
         self._members, self._of = np.append(self._members, node), np.append(self._of, group)
+        self._change(group, self._counts[node], self._weights[node])
+
+    def remove(self, node: int, group: int) -> None:
+        """The nodes that stay are measured again."""
+        stay = self._members != node
+        self._members, self._of = self._members[stay], self._of[stay]
+        self._change(group, -self._counts[node], -self._weights[node])
 
     def measure(self, group_of: Integers) -> tuple[float, Floats]:
         """The weighted mean over nodes; a node costs its own distance as a medoid."""
         held = group_sums(self._weights[:, None], group_of)[:, 0]
         distances = _emd(self._shares, self._mixes(group_sums(self._counts, group_of), held)[group_of])
         return float(self._weights @ distances / self._total), distances
+
+    def _change(self, group: int, counts: Floats, weight: float) -> None:
+        self._sums[group] += counts
+        self._held[group] += weight
+        inside = self._members[self._of == group]
+        mix = self._mixes(self._sums[[group]], self._held[[group]])
+        self._costs[group] = self._weights[inside] @ _emd(self._shares[inside], mix)
 
     @staticmethod
     def _mixes(sums: Floats, held: Floats) -> Floats:
@@ -135,15 +152,24 @@ class Hops:
         self._of[node] = group
         self._as_server[node] = 0.0
         self._to[group] += self._distances[node]
-        members = np.flatnonzero((self._of == group) & np.isfinite(self._as_server))
-        self._as_server[members] = self._to[group, members]
-        self._costs[group] = self._as_server[members].min()
+        self._refresh(group)
+
+    def remove(self, node: int, group: int) -> None:
+        """As when one is added."""
+        self._as_server[node] = np.inf
+        self._to[group] -= self._distances[node]
+        self._refresh(group)
 
     def measure(self, group_of: Integers) -> tuple[float, Floats]:
         """The sum over groups; a node costs the distances of its whole group as a medoid."""
         to = group_sums(self._distances, group_of)
         as_server = to[group_of, np.arange(len(group_of))]
         return float(as_server[best_of_groups(as_server, group_of, len(to))].sum()), as_server
+
+    def _refresh(self, group: int) -> None:
+        members = np.flatnonzero((self._of == group) & np.isfinite(self._as_server))
+        self._as_server[members] = self._to[group, members]
+        self._costs[group] = self._as_server[members].min()
 
 
 def _emd(shares: Floats, others: Floats) -> Floats:
