@@ -49,7 +49,7 @@ def group(
     updates: Annotated[
         Path | None, typer.Option(help="Model updates: a .npy array, one row a client, in the order of the file.")
     ] = None,
-    search: Annotated[int | None, typer.Option(help="Passes of local search after grouping (`cov`, `kmedoids`).")] = None,
+    search: Annotated[int | None, typer.Option(help="Passes of local search (`cov`, `kmedoids`).")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the method, as `deal=assign`; can be given again.")
     ] = None,
