@@ -1,9 +1,10 @@
 """Group-FEL's Table 1: sizes and CoVs of the groups that CoV-Grouping forms, beside the paper's.
 
-    python -m benchmarks.group_fel_table_1 [--seeds 10]
+    python -m benchmarks.group_fel_table_1 [--seeds 10] [--edges 3]
 
-300 clients at three edges with 20 to 200 samples each (normally many) and label mixes from Dir(alpha), drawn from
-CIFAR-10's 5,000 training samples a class; MinGS 5. No pictures are needed: groups depend on labels alone.
+300 clients at three edges (or at `--edges`) with 20 to 200 samples each (normally many) and label mixes from
+Dir(alpha), drawn from CIFAR-10's 5,000 training samples a class; MinGS 5. No pictures are needed: groups depend on
+labels alone.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ PAPER = {  # (alpha, MaxCoV): smallest, largest and mean size, mean CoV
 }
 
 
-def fleet_of(alpha: float, seed: int) -> Fleet:
+def fleet_of(alpha: float, seed: int, edges: int) -> Fleet:
     y = np.repeat(np.arange(10), 5000)
     rule = parse_partition(f"dirichlet:{alpha},min=20,max=200")
-    parts, _ = rule(y, clients=300, edges=3, owners=None, rng=np.random.default_rng(seed))
+    parts, _ = rule(y, clients=300, edges=edges, owners=None, rng=np.random.default_rng(seed))
     labels = np.stack([np.bincount(y[part], minlength=10) for part in parts])
-    return Fleet(labels, edge_of=np.arange(300) % 3)
+    return Fleet(labels, edge_of=np.arange(300) % edges)
 
 
-def table(seeds: int) -> list[str]:
+def table(seeds: int, edges: int) -> list[str]:
     lines = [
         "| alpha | MaxCoV | sizes, paper | sizes, here | mean size, paper | here | mean CoV, paper | here |",
         "|---|---|---|---|---|---|---|---|",
@@ -45,7 +46,7 @@ def table(seeds: int) -> list[str]:
     for (alpha, max_cov), (low, high, size, cov) in PAPER.items():
         found = []
         for seed in range(seeds):
-            fleet = fleet_of(alpha, seed)
+            fleet = fleet_of(alpha, seed, edges)
             rng = np.random.default_rng(seed)
             grouping = group("cov", fleet.labels, min_size=5, edges=fleet.edge_of, max_cov=max_cov, rng=rng)
             found.append(measure(grouping, fleet.labels))
@@ -71,7 +72,9 @@ def table(seeds: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.group_fel_table_1", description=__doc__.split("\n")[0])
     parser.add_argument("--seeds", type=int, default=10, help="how many fleets the means are over")
-    print("\n".join(table(parser.parse_args().seeds)))
+    parser.add_argument("--edges", type=int, default=3, help="at how many edges the 300 clients are")
+    given = parser.parse_args()
+    print("\n".join(table(given.seeds, given.edges)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""IHC-FL's topologies and FedAvg-IC's k-medoids against their targets: `python -m benchmarks.grouping_ihc [--json]`.
+"""IHC-FL's topologies against their targets: `python -m benchmarks.grouping_ihc [--json]`.
 
 Fleets are made up. "latent": updates around eight directions, which are nearly at right angles, so that gamma must be
 raised; "Dirichlet": label mixes with alpha 0.3 and 0.5. Costs are the paper's: 1 to 1.5 between similar clients, 1 to
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from covey.grouping import group
 from covey.grouping.ihc import topology
 
 Floats = NDArray[np.float64]
@@ -88,28 +87,16 @@ def proofs(kind: str, clients: int) -> dict[str, Any]:
     return {"fleet": kind, "clients": clients, "exact seconds": seconds, "status": found.status, "gap": found.gap}
 
 
-def medoids(clients: int) -> dict[str, Any]:
-    """FedAvg-IC's grouping on label shares and hops of a tree of edges."""
-    rng = np.random.default_rng(0)
-    labels = np.array([rng.multinomial(100, mix) for mix in rng.dirichlet(np.full(10, 0.3), clients)])
-    edge = rng.integers(10, size=clients)
-    hops = np.where(edge[:, None] == edge, 2.0, 6.0) * (1 - np.eye(clients))
-    task = lambda: group("kmedoids", labels, groups=10, distances=hops, rng=np.random.default_rng(0))  # noqa: E731
-    return {"clients": clients, "groups": 10, "seconds": timed(task)[0]}
-
-
 def figures(*, paper: bool = True, growth: bool = False) -> dict[str, Any]:
     """Everything that is measured, by name."""
     found: dict[str, Any] = {
         "ihc 32 clients": [small(kind, seed, paper=paper) for kind in KINDS for seed in SEEDS],
         "ihc 1000 clients": [large(kind, 1000, seed) for kind in KINDS for seed in SEEDS],
-        "kmedoids 1000 clients": [medoids(1000)],
     }
     if growth:
         sizes = (16, 32, 64, 125, 250, 500, 1000, 2000)
         found["ihc proofs"] = [proofs(kind, clients) for kind in KINDS for clients in (16, 24, 32, 48, 64, 100)]
         found["ihc growth"] = [large("dirichlet 0.3", clients, 0) for clients in sizes]
-        found["kmedoids growth"] = [medoids(clients) for clients in sizes]
     return found
 
 

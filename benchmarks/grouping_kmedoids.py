@@ -1,5 +1,9 @@
 """FedAvg-IC's k-medoids and TornadoAggregate's EMD groupings at 1,000 nodes; part of `python -m benchmarks.grouping`.
 
+    python -m benchmarks.grouping_kmedoids
+
+alone prints what the weights of Delta and hops, a limit of the size and a search do to the groups, as a markdown table.
+
 Ten groups as in the papers' code; hops through 50 edges in pods of eight (2, 4 or 6, as in a fat-tree); gradients are
 as long as those of softmax regression on 28 x 28 pixels, 7,850 numbers, and made up.
 """
@@ -46,9 +50,38 @@ def figures() -> Figures:
     return found
 
 
+def weights() -> list[str]:
+    """Delta, hops and sizes of groups by label counts and hops, for several options."""
+    labels, hops = fleet(NODES, 10, 0.3), _hops()
+    shares = labels / labels.sum(axis=1, keepdims=True)
+    tried: dict[str, dict[str, Any]] = {
+        "1, 0 (FedAvg-I)": {"alpha_comm": 0},
+        "1, 1 (FedAvg-IC)": {},
+        "1, 1, `search=1`": {"search": 1},
+        "1, 1, `max_size=100`": {"max_size": 100},
+        "1, 1, `max_size=150`": {"max_size": 150},
+        "1, 1, `max_size=150`, `search=1`": {"max_size": 150, "search": 1},
+        "0.1, 1": {"alpha_iid": 0.1},
+        "0, 1 (FedAvg-C)": {"alpha_iid": 0},
+    }
+    found = {"(random groups)": group("random", labels, groups=GROUPS, rng=rng())}
+    for name, options in tried.items():
+        found[name] = group("kmedoids", labels, groups=GROUPS, distances=hops, rng=rng(), **options)
+    lines = ["| alpha_iid, alpha_comm | Delta | hops | sizes |", "|---|---|---|---|"]
+    for name, grouping in found.items():
+        got = measure(grouping, labels, distances=hops, updates=shares).to_dict()
+        least, most = min(grouping.sizes), max(grouping.sizes)
+        lines.append(f"| {name} | {got['Delta']:.4f} | {got['hops']:,.0f} | {least}-{most} |")
+    return lines
+
+
 def _hops() -> NDArray[np.float64]:
     edge = rng(2).integers(50, size=NODES)
     pod = edge // 8
     far = np.where(pod[:, None] == pod, 4.0, 6.0)
     hops: NDArray[np.float64] = np.where(edge[:, None] == edge, 2.0, far) * (1 - np.eye(NODES))
     return hops
+
+
+if __name__ == "__main__":
+    print("\n".join(weights()))

@@ -1,7 +1,7 @@
 """A paper's comparison, measured: all algorithms of a file in experiments/, over seeds, as a markdown table.
 
     python -m benchmarks.results ihc-fl-table-1
-    python -m benchmarks.results fedavg-ic-dtt --seeds 0 --rounds 5 --json
+    python -m benchmarks.results fedavg-ic-dtt --seeds 0 --set rounds=5 --json
     python -m benchmarks.results --list
 
 A file holds a `title`, the `settings` all runs share, one table in `runs` an algorithm (its `name` unless it is the
@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from covey.cli.options import parse_set
 from covey.execute.walk import Job, Meet, Send, walk
 from covey.experiment import Experiment
 from covey.fleet import Fleet
@@ -186,14 +187,15 @@ def main() -> None:
     parser.add_argument("name", nargs="?", help="which; see --list")
     parser.add_argument("--list", action="store_true", help="the comparisons there are")
     parser.add_argument("--seeds", default="0,1,2", help="comma between seeds")
-    parser.add_argument("--rounds", type=int, help="in place of the stored rounds, to try it out")
+    parser.add_argument(
+        "--set", action="append", metavar="KEY=VALUE", help="a setting of all runs in place of the stored"
+    )
     parser.add_argument("--json", action="store_true", help="every number, as JSON")
     given = parser.parse_args()
     if given.list or given.name not in comparisons():
         print("\n".join(comparisons()))
         sys.exit(0 if given.list else 2)
-    more = {} if given.rounds is None else {"rounds": given.rounds}
-    result = compare(given.name, [int(seed) for seed in given.seeds.split(",")], more)
+    result = compare(given.name, [int(seed) for seed in given.seeds.split(",")], parse_set(given.set))
     print(json.dumps(result) if given.json else markdown(result))
 
 

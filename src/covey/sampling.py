@@ -21,10 +21,10 @@ GroupSampling = Literal["uniform", "rcov", "srcov", "esrcov"]
 LEAST_COV = 1e-6  # a perfectly balanced group is very likely, not infinitely
 
 
-def how_many(share: float, total: int) -> int:
+def part_of(share: float, total: int) -> int:
     """The whole part of a share, at least one; 0.29 of 100 is 29 though 0.29 x 100 is a little less in floating point.
 
-    >>> how_many(0.29, 100), how_many(0.25, 10), how_many(0.01, 10)
+    >>> part_of(0.29, 100), part_of(0.25, 10), part_of(0.01, 10)
     (29, 2, 1)
     """
     return max(1, int(share * total + 1e-9))
@@ -37,7 +37,7 @@ def sample_clients(fleet: Fleet, share: float, rng: np.random.Generator) -> list
     >>> sample_clients(fleet, 0.25, np.random.default_rng(0)), len(sample_clients(fleet, 1.0, np.random.default_rng(0)))
     ([6, 7], 10)
     """
-    count = how_many(share, fleet.clients)
+    count = part_of(share, fleet.clients)
     if count >= fleet.clients:
         return list(range(fleet.clients))
     return sorted(rng.choice(fleet.clients, size=count, replace=False).tolist())

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from covey.fleet import Fleet
-from covey.sampling import how_many, sample_clients
+from covey.sampling import part_of, sample_clients
 
 Sample: TypeAlias = Annotated[float, Field(gt=0, le=1, description="share of the clients that take part in a round")]
 Groups: TypeAlias = Annotated[int, Field(ge=1, description="number of groups")]
@@ -34,5 +34,5 @@ def some_of(members: Sequence[int], share: float, rng: np.random.Generator) -> l
     >>> some_of([3, 5, 9], 1.0, np.random.default_rng(0)), len(some_of([3, 5, 9], 0.1, np.random.default_rng(0)))
     ([3, 5, 9], 1)
     """
-    count = how_many(share, len(members))
+    count = part_of(share, len(members))
     return sorted(members) if count == len(members) else sorted(rng.choice(members, count, replace=False).tolist())

@@ -5,12 +5,12 @@ McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentra
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
+from covey.algorithms.common import Sample
 from covey.fleet import Fleet
 from covey.plan import Plan, Star, Train
 from covey.sampling import sample_clients
@@ -23,7 +23,7 @@ class FedAvg(Algorithm):
 
     sketch: ClassVar[str] = "Star(Train)"
 
-    sample: Annotated[float, Field(gt=0, le=1, description="share of the clients that take part in a round (C)")] = 1.0
+    sample: Sample = 1.0
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """One star over the sampled clients."""

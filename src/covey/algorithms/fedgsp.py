@@ -21,7 +21,7 @@ from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
 from covey.fleet import Fleet
 from covey.grouping import group
 from covey.plan import Plan, Ring, Star, Train
-from covey.sampling import group_odds, how_many, sample_groups
+from covey.sampling import group_odds, part_of, sample_groups
 
 Growth = Literal["linear", "log", "exp"]
 
@@ -64,6 +64,6 @@ class FedGSP(Algorithm):
 
 def sample_rings(groups: list[list[int]], kappa: float, rng: np.random.Generator) -> list[Ring]:
     """A share kappa of the groups, at least one, each as a ring in the order of its members."""
-    count = how_many(kappa, len(groups))
+    count = part_of(kappa, len(groups))
     drawn = sample_groups(group_odds(np.ones(len(groups)), "uniform"), count, rng)
     return [Ring(Train(i) for i in groups[k]) for k in drawn]

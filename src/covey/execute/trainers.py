@@ -175,11 +175,11 @@ class Stacked:
 
     def _step(self, *arguments: Argument) -> None:
         """One step of every client in the stack, traced once for each shape."""
-        given = tensors(arguments)
-        shape = (*(tensor.shape for tensor in given[-4:]), len(given))
+        *_, x, _, mask, _, active = arguments
+        shape = (x.shape if isinstance(x, Tensor) else None, mask is None, active is None)
         if shape not in self._steps:
             self._steps[shape] = trace(self._one_step, arguments, compiled=self.compiled)
-        self._steps[shape](*given)
+        self._steps[shape](*tensors(arguments))
 
     def _one_step(
         self,

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import wraps
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,45 +148,15 @@ def topology(
     )
 
 
-def ihc(
-    labels: Labels,
-    *,
-    groups: int | None = None,
-    min_size: int | None = None,
-    rng: np.random.Generator,
-    updates: Floats | None = None,
-    distances: Floats | None = None,
-    sizes: NDArray[np.int64] | None = None,
-    method: Literal["search", "exact", "paper"] = "search",
-    degree: int = 2,
-    epsilon: float | None = None,
-    gamma: float | None = None,
-    between: Literal["clusters", "heads"] = "clusters",
-    twice: bool = False,
-    seconds: float = 60.0,
-) -> Grouping:
+@wraps(topology, assigned=())  # the options are those of `topology`, the name and what is said of it are its own
+def ihc(labels: Labels, **given: Any) -> Grouping:
     """Clusters of clients with like updates, each around a head, and links between the heads; see `topology`.
 
     >>> grouping = ihc(np.array([[9, 1], [8, 1], [1, 9], [1, 8]]), rng=np.random.default_rng(0))
     >>> grouping.groups, grouping.links
     (((0, 1), (2, 3)), ((0, 1),))
     """
-    return topology(
-        labels,
-        groups=groups,
-        min_size=min_size,
-        rng=rng,
-        updates=updates,
-        distances=distances,
-        sizes=sizes,
-        method=method,
-        degree=degree,
-        epsilon=epsilon,
-        gamma=gamma,
-        between=between,
-        twice=twice,
-        seconds=seconds,
-    ).grouping
+    return topology(labels, **given).grouping
 
 
 GROUPINGS.add("ihc", ihc, paper="Shih et al., IHC-FL, problem (1)")

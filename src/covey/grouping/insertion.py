@@ -133,9 +133,9 @@ def relocation(
 
 def measured(terms: Sequence[Weighted], group_of: Integers, groups: int) -> tuple[float, Integers]:
     """What the grouping costs, and the best medoids of its groups."""
-    measured = [term.term.measure(group_of) for term in terms]
-    cost = sum(term.assign * total for term, (total, _) in zip(terms, measured, strict=True))
-    as_medoid = sum(term.update * each for term, (_, each) in zip(terms, measured, strict=True))
+    found = [term.term.measure(group_of) for term in terms]
+    cost = sum(term.assign * total for term, (total, _) in zip(terms, found, strict=True))
+    as_medoid = sum(term.update * each for term, (_, each) in zip(terms, found, strict=True))
     return cost, best_of_groups(np.broadcast_to(as_medoid, group_of.shape), group_of, groups)
 
 
