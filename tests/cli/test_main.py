@@ -198,3 +198,9 @@ def test_the_same_command_twice_gives_the_same_model(covey, tmp_path):
     settings = {"clients": 4, "samples": 20, "rounds": 3, "model": "softmax-regression"}
     third = package.run("star-rings", **settings).summary
     assert first["model_sha256"] == second["model_sha256"] == third["model_sha256"]
+
+
+def test_a_name_cannot_steer_the_terminal(covey):
+    said = covey("show", "x\x1b[31m[/s]:bomb:")
+    assert said.complaint.startswith(r"run is 'x\x1b[31m[/s]:bomb:'; allowed is")
+    assert covey("run", "no\x1b]0;title\x07.toml").complaint.startswith(r"experiment no\x1b]0;title\x07.toml cannot be")

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from covey.cli import compare, data, group, listing, price, run
+from covey.cli.console import visible
 from covey.errors import CoveyError
 
 STOPPED = 130  # by Ctrl-C
@@ -52,7 +53,9 @@ def main() -> None:
 def _complain(sentence: str) -> int:
     """One sentence on standard error; after a help page there is none."""
     if sentence:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"covey: {sentence}", markup=False)
+        Console(stderr=True, highlight=False, soft_wrap=True).print(
+            f"covey: {visible(sentence)}", markup=False, emoji=False
+        )
     return 2
 
 
