@@ -6,7 +6,23 @@ The command line prints these sentences and exits with code 2; everything else i
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
+
+_LONGEST = 200
+
+
+def shown(value: object) -> str:
+    """A value in an error: on one line, and cut where it is long.
+
+    >>> shown([1, 2]), shown(10**5000), len(shown("x" * 1000))
+    ('[1, 2]', 'a number of more than 4300 digits', 200)
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # what Python says of such numbers
+        return f"a number of more than {sys.get_int_max_str_digits()} digits"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 class CoveyError(Exception):
@@ -23,7 +39,7 @@ class BadValue(CoveyError, ValueError):
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
         self.field, self.value, self.allowed = field, value, allowed
-        super().__init__(f"{field} is {value!r}; allowed is {allowed}")
+        super().__init__(f"{field} is {shown(value)}; allowed is {allowed}")
 
 
 class UnknownName(BadValue, LookupError):
