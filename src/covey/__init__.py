@@ -9,19 +9,22 @@ Star at cloud
 """
 
 import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 # Threads that wait for work should sleep, not spin: on a busy machine that is many times faster. Read when torch loads.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from covey.algorithms import ALGORITHMS, Algorithm, Architecture, FedAvg, Outcome, State, make_algorithm
-from covey.api import Run, resume, run
-from covey.data import class_diversity, dirichlet, iid, load_fleet, natural, normal_sizes, shards
-from covey.errors import BadData, BadPlan, BadValue, CoveyError, RunFailed, UnknownName
-from covey.experiment import Experiment
-from covey.fleet import Fleet, FleetData
-from covey.grouping import Grouping, group
-from covey.loop import Report
-from covey.plan import Forest, Mesh, Plan, Ring, Star, Train, client, cloud, combine, edge, without
+if TYPE_CHECKING:
+    from covey.algorithms import ALGORITHMS, Algorithm, Architecture, FedAvg, Outcome, State, make_algorithm
+    from covey.api import Run, resume, run
+    from covey.data import class_diversity, dirichlet, iid, load_fleet, natural, normal_sizes, shards
+    from covey.errors import BadData, BadPlan, BadValue, CoveyError, RunFailed, UnknownName
+    from covey.experiment import Experiment
+    from covey.fleet import Fleet, FleetData
+    from covey.grouping import Grouping, group
+    from covey.loop import Report
+    from covey.plan import Forest, Mesh, Plan, Ring, Star, Train, client, cloud, combine, edge, without
 
 __version__ = "0.1.0"
 
@@ -67,3 +70,28 @@ __all__ = [
     "shards",
     "without",
 ]
+
+_NAMES = {
+    "covey.algorithms": "ALGORITHMS Algorithm Architecture FedAvg Outcome State make_algorithm",
+    "covey.api": "Run resume run",
+    "covey.data": "class_diversity dirichlet iid load_fleet natural normal_sizes shards",
+    "covey.errors": "BadData BadPlan BadValue CoveyError RunFailed UnknownName",
+    "covey.experiment": "Experiment",
+    "covey.fleet": "Fleet FleetData",
+    "covey.grouping": "Grouping group",
+    "covey.loop": "Report",
+    "covey.plan": "Forest Mesh Plan Ring Star Train client cloud combine edge without",
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name's module when the name is first used: torch takes seconds, and `covey.plan` needs none of it."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'covey' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

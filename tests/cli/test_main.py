@@ -11,7 +11,8 @@ from tests.cli.conftest import SMALL
 from tests.fakes import full_disk
 
 import covey as package
-from covey.cli import main as module
+from covey.cli import listing
+from covey.cli import run as run_command
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_help_is_not_a_fault(covey):
 
 
 def test_a_fault_of_coveys_own_keeps_its_traceback(covey, monkeypatch):
-    monkeypatch.setattr(module.listing.json, "dumps", lambda *_: 1 / 0)
+    monkeypatch.setattr(listing.json, "dumps", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         covey("list", "--json")
 
@@ -165,7 +166,7 @@ def test_a_pipe_that_closes_early_is_no_fault(covey, monkeypatch):
     def closed(*_):
         raise BrokenPipeError
 
-    monkeypatch.setattr(module.listing, "_runs", closed)
+    monkeypatch.setattr(listing, "_runs", closed)
     assert covey("list").code in (0, 1)
 
 
@@ -181,7 +182,7 @@ def test_ctrl_c_says_how_to_go_on(covey, small, monkeypatch):
         yield stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.run, "bars", interrupted)
+        patch.setattr(run_command, "bars", interrupted)
         said = small("fedavg")
     assert (said.code, said.out, said.err) == (130, "", "covey: stopped; go on with: covey resume\n")
     assert covey("resume", "--json").json["model_sha256"] == whole["model_sha256"]
