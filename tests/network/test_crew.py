@@ -35,10 +35,27 @@ def test_the_order_is_drawn():
     assert len(orders) > 1
 
 
-@pytest.mark.parametrize("bad", ["phone-5gflops:x", "phone-5gflops:-1", "phone-5gflops:0", {}, "phone-5gflops:nan"])
-def test_bad_shares(bad):
-    with pytest.raises(BadValue, match="device is"):
+@pytest.mark.parametrize(
+    ("bad", "sentence"),
+    [
+        ("phone-5gflops:x", "share of phone-5gflops is 'x'; allowed is a number"),
+        ("phone-5gflops:nan", "share of phone-5gflops is 'nan'"),
+        ("phone-5gflops:1e999", "share of phone-5gflops is '1e999'"),
+        ("phone-5gflops:", "share of phone-5gflops is ''"),
+        ("phone-5gflops:1,phone-5gflops:2", "a mix that has 'phone-5gflops' once"),
+        ("phone-5gflops:-1", "device is"),
+        ("phone-5gflops:0", "device is"),
+        ({}, "device is"),
+    ],
+)
+def test_bad_shares(bad, sentence):
+    with pytest.raises(BadValue, match=sentence):
         mix(bad, 3, np.random.default_rng(0))
+
+
+def test_shares_may_be_as_large_as_numbers_are():
+    crew = mix("5GFLOPS:1e308,9GFLOPS:1e308,7GFLOPS:0", 6, np.random.default_rng(0))
+    assert Counter(made.speed for made in crew) == {5e9: 3, 9e9: 3}
 
 
 def test_unknown_devices():

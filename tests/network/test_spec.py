@@ -33,14 +33,40 @@ def test_jellyfish_depends_on_the_seed_only():
 
 
 @pytest.mark.parametrize(
-    "text", ["torus", "fat-tree", "fat-tree:x", "fat-tree:2.5", "fat-tree:-4", "jellyfish:5", "star:5", "tree:", ""]
+    ("text", "sentence"),
+    [
+        ("torus", "network is 'torus'; allowed is one of FILE.csv, FILE.graphml, fat-tree, jellyfish"),
+        ("", "network is ''; allowed is one of"),
+        ("fat-tree", r"network is 'fat-tree'; allowed is fat-tree:PODS.*\(pods is missing\)"),
+        ("fat-tree:x", "pods of fat-tree is 'x'; allowed is a whole number"),
+        ("fat-tree:2.5", "pods of fat-tree is '2.5'"),
+        ("fat-tree:²", "pods of fat-tree is '²'"),
+        ("fat-tree:4,link=3", "setting of fat-tree is 'link'; allowed is one of pods"),
+        ("jellyfish:5", r"jellyfish:SWITCHES,DEGREE.*\(degree is missing\)"),
+        ("star:5", "network is 'star:5'; allowed is star"),
+        ("tree:", "network is 'tree:'; allowed is tree:EDGES"),
+    ],
 )
-def test_unknown_names_are_refused_with_what_is_allowed(text):
-    with pytest.raises(BadValue, match="allowed is fat-tree:PODS, jellyfish:SWITCHES,DEGREE"):
+def test_what_is_wrong_with_a_name_is_said(text, sentence):
+    with pytest.raises(BadValue, match=sentence):
         network_from(text, EDGE_OF)
 
 
-@pytest.mark.parametrize("text", ["fat-tree:0", "tree:0", "jellyfish:0,0"])
+def test_networks_in_the_words_of_their_fields():
+    named = network_from("jellyfish:switches=4,degree=3,hosts=5", EDGE_OF)
+    assert named.arcs == network_from("jellyfish:4,3,5", EDGE_OF).arcs
+
+
+@pytest.mark.parametrize("text", ["star", "ring", "lab.csv"])
+def test_a_trunk_is_refused_where_there_is_none(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lab.csv").write_text("source,target,capacity,latency\nx,y,1MB/s,1ms\n")
+    assert network_from(text, [0, 0])
+    with pytest.raises(BadValue, match=r"trunk is '1e[+]06B/s,0.001s'; allowed is left out"):
+        network_from(text, [0, 0], trunk=Link(1e6))
+
+
+@pytest.mark.parametrize("text", ["fat-tree:0", "fat-tree:-4", "tree:0", "jellyfish:0,0"])
 def test_numbers_out_of_range_are_refused(text):
     with pytest.raises(BadValue, match=r"a (whole )?number from 1"):
         network_from(text, EDGE_OF)

@@ -6,13 +6,11 @@ rules themselves are in `schemes.py` and `diversity.py`.
 
 from __future__ import annotations
 
-import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import MISSING, fields
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +18,7 @@ from scipy.special import ndtr, ndtri
 
 from covey.errors import BadValue
 from covey.registry import Registry
+from covey.words import make, spelled
 
 Indices = NDArray[np.int64]
 Rng = np.random.Generator
@@ -69,11 +68,7 @@ class Partition(ABC):
 
     def __str__(self) -> str:
         """What a person types to get this partition."""
-        given = [(f, getattr(self, f.name)) for f in fields(self)]  # type: ignore[arg-type]
-        words = [
-            str(value) if f.default is MISSING else f"{f.name}={value}" for f, value in given if value != f.default
-        ]
-        return ":".join(filter(None, (self.name, ",".join(words))))
+        return spelled(self.name, self)
 
 
 PARTITIONS: Registry[Callable[..., Partition]] = Registry("partition")
@@ -89,7 +84,7 @@ def edge_of(clients: int, edges: int) -> Indices:
 
 
 def parse_partition(text: str | Partition) -> Partition:
-    """The partition a text names: `name`, or `name:value,setting=value`.
+    """The partition a word names (`covey.words`), or the partition itself.
 
     >>> parse_partition("dirichlet:0.1,max=200").alpha
     0.1
@@ -97,35 +92,9 @@ def parse_partition(text: str | Partition) -> Partition:
     'dirichlet:0.1'
     >>> parse_partition("dirichlet:a lot")
     Traceback (most recent call last):
-    covey.errors.BadValue: alpha is 'a lot'; allowed is a number above 0
+    covey.errors.BadValue: alpha of dirichlet is 'a lot'; allowed is a number
     """
-    if isinstance(text, Partition):
-        return text
-    name, _, rest = text.partition(":")
-    make = PARTITIONS[name]
-    values: list[Any] = []
-    settings: dict[str, Any] = {}
-    for word in rest.split(",") if rest else []:
-        setting, equals, value = word.partition("=")
-        if equals:
-            settings[setting.strip()] = _value(value)
-        else:
-            values.append(_value(word))
-    try:
-        inspect.signature(make).bind(*values, **settings)
-    except TypeError as error:
-        example = getattr(make, "example", name)
-        raise BadValue("partition", text, f"written like {example} ({error})") from error
-    return make(*values, **settings)
-
-
-def _value(word: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            continue
-    return word.strip()
+    return text if isinstance(text, Partition) else make(PARTITIONS, text)
 
 
 def whole(name: str, value: object, low: int) -> None:

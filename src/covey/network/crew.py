@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from covey.errors import BadValue
 from covey.network.devices import Device, device
+from covey.words import number
 
 DAY = 86_400.0
+
+_LARGE = 1e200  # shares whose sum, times clients, might not be finite
 
 
 def mix(shares: str | Mapping[str, float], clients: int, rng: np.random.Generator) -> tuple[Device, ...]:
@@ -26,8 +29,10 @@ def mix(shares: str | Mapping[str, float], clients: int, rng: np.random.Generato
     """
     table = _shares(shares) if isinstance(shares, str) else dict(shares)
     weights = np.array(list(table.values()), dtype=np.float64)
-    if not len(weights) or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+    if not len(weights) or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.max() > 0):
         raise BadValue("device", shares, "names with shares from 0 up, at least one above 0, as name:share,name:share")
+    if weights.max() > _LARGE:
+        weights /= weights.max()
     exact = clients * weights / weights.sum()
     counts = np.floor(exact).astype(np.int64)
     for kind in np.argsort(counts - exact, kind="stable")[: clients - counts.sum()]:
@@ -37,13 +42,12 @@ def mix(shares: str | Mapping[str, float], clients: int, rng: np.random.Generato
 
 
 def _shares(text: str) -> dict[str, float]:
-    table = {}
+    table: dict[str, float] = {}
     for part in text.split(","):
-        name, _, share = part.strip().partition(":")
-        try:
-            table[name] = float(share or 1)
-        except ValueError:
-            raise BadValue("device", text, "name, or name:share,name:share with numbers as shares") from None
+        name, colon, share = (piece.strip() for piece in part.partition(":"))
+        if name in table:
+            raise BadValue("device", text, f"a mix that has {name!r} once")
+        table[name] = number(share, f"share of {name}") if colon else 1.0
     return table
 
 

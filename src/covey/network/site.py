@@ -19,6 +19,7 @@ from covey.network.spec import network_from
 from covey.network.topology import Link, Node
 from covey.plan import Place
 from covey.seeds import generator
+from covey.words import number
 
 DEFAULT_DEVICE = "phone-5gflops"
 
@@ -135,7 +136,5 @@ def make_site(
 
 def _share(text: str) -> tuple[float, float]:
     share, _, slowdown = text.partition(":")
-    try:
-        return float(share), float(slowdown)
-    except ValueError:
-        raise BadValue("stragglers", text, "share:slowdown, such as 0.1:5") from None
+    allowed = "share:slowdown, such as 0.1:5"
+    return number(share, "stragglers", allowed), number(slowdown, "stragglers", allowed)

@@ -9,18 +9,98 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Protocol
 from xml.etree.ElementTree import ParseError
 
 import networkx as nx
 import numpy as np
 
-from covey.errors import BadData, BadValue
-from covey.network.topology import Graph, Link, Network, fat_tree, from_graph, jellyfish, ring, star, tree
+from covey.errors import BadData, BadValue, UnknownName
+from covey.network import topology
+from covey.network.topology import Graph, Link, Network, from_graph
+from covey.registry import Registry
 from covey.seeds import generator
+from covey.words import make
 
-NAMES = "fat-tree:PODS, jellyfish:SWITCHES,DEGREE[,HOSTS], star, ring, tree:EDGES, or a .csv or .graphml file"
+
+class Shape(Protocol):
+    """A kind of network, with the numbers a word gives it."""
+
+    def build(self, edge_of: Sequence[int], link: Link, trunk: Link | None, seed: int) -> Network:
+        """The network with room for clients at these edges; `trunk` joins switches, `link` hosts to them."""
+
+
+NETWORKS: Registry[Callable[..., Shape]] = Registry("network")
+
+
+@NETWORKS.register("fat-tree", summary="pods of switches and hosts below cores", paper="Al-Fares et al. 2008")
+@dataclass(frozen=True)
+class FatTree:
+    """A fat-tree of so many pods."""
+
+    pods: int
+    example: ClassVar[str] = "fat-tree:PODS, such as fat-tree:10"
+
+    def build(self, edge_of: Sequence[int], link: Link, trunk: Link | None, seed: int) -> Network:
+        """As `topology.fat_tree`."""
+        return topology.fat_tree(self.pods, link=link, trunk=trunk)
+
+
+@NETWORKS.register("jellyfish", summary="a random regular graph of switches", paper="Singla et al. 2012")
+@dataclass(frozen=True)
+class Jellyfish:
+    """Switches joined at random, each to `degree` others; as many hosts at each as are needed unless given."""
+
+    switches: int
+    degree: int
+    hosts: int | None = None
+    example: ClassVar[str] = "jellyfish:SWITCHES,DEGREE or jellyfish:SWITCHES,DEGREE,HOSTS, such as jellyfish:20,4"
+
+    def build(self, edge_of: Sequence[int], link: Link, trunk: Link | None, seed: int) -> Network:
+        """As `topology.jellyfish`, drawn from the seed."""
+        hosts = math.ceil(len(edge_of) / max(self.switches, 1)) if self.hosts is None else self.hosts
+        rng = generator(seed, "jellyfish")
+        return topology.jellyfish(self.switches, self.degree, hosts, rng=rng, link=link, trunk=trunk)
+
+
+@NETWORKS.register("star", summary="every host at the cloud")
+@dataclass(frozen=True)
+class Star:
+    """Every host at the cloud."""
+
+    def build(self, edge_of: Sequence[int], link: Link, trunk: Link | None, seed: int) -> Network:
+        """As `topology.star`."""
+        _no_trunk(trunk, "star")
+        return topology.star(len(edge_of), link=link)
+
+
+@NETWORKS.register("tree", summary="the cloud, edge servers below it, hosts below them")
+@dataclass(frozen=True)
+class Tree:
+    """The cloud, so many edge servers, and hosts below each; as many as the fleet's largest edge has clients."""
+
+    edges: int
+    example: ClassVar[str] = "tree:EDGES, such as tree:10"
+
+    def build(self, edge_of: Sequence[int], link: Link, trunk: Link | None, seed: int) -> Network:
+        """As `topology.tree`."""
+        sizes = np.bincount(np.asarray(edge_of, dtype=np.int64))
+        alike = len(sizes) == self.edges
+        hosts = int(sizes.max()) if alike else math.ceil(len(edge_of) / max(self.edges, 1))
+        return topology.tree(self.edges, hosts, link=link, trunk=trunk)
+
+
+@NETWORKS.register("ring", summary="every host joined to the next")
+@dataclass(frozen=True)
+class Ring:
+    """Every host joined to the next, the last to the first."""
+
+    def build(self, edge_of: Sequence[int], link: Link, trunk: Link | None, seed: int) -> Network:
+        """As `topology.ring`."""
+        _no_trunk(trunk, "ring")
+        return topology.ring(len(edge_of), link=link)
 
 
 def network_from(
@@ -41,35 +121,28 @@ def network_from(
     Traceback (most recent call last):
     covey.errors.BadValue: network is 'fat-tree:4'; allowed is one with a host for each of 17 clients (it has 16 hosts)
     """
-    clients, wire = len(edge_of), link or Link()
-    name, _, rest = text.partition(":")
-    if Path(text).suffix.lower() in _READERS:
+    if isinstance(text, str) and Path(text).suffix.lower() in _READERS:
+        _no_trunk(trunk, "a file")
         made = read(Path(text), link=link)
-    elif name == "fat-tree":
-        made = fat_tree(*_numbers(text, rest, 1, 1), link=wire, trunk=trunk)
-    elif name == "jellyfish":
-        switches, degree, *hosts = _numbers(text, rest, 2, 3)
-        enough = hosts[0] if hosts else math.ceil(clients / max(switches, 1))
-        made = jellyfish(switches, degree, enough, rng=generator(seed, "jellyfish"), link=wire, trunk=trunk)
-    elif name == "tree":
-        (edges,) = _numbers(text, rest, 1, 1)
-        sizes = np.bincount(np.asarray(edge_of, dtype=np.int64))
-        enough = int(sizes.max()) if len(sizes) == edges else math.ceil(clients / max(edges, 1))
-        made = tree(edges, enough, link=wire, trunk=trunk)
-    elif text in ("star", "ring"):
-        made = (star if text == "star" else ring)(clients, link=wire)
+    elif isinstance(text, str) and (name := text.partition(":")[0]) not in NETWORKS:
+        raise UnknownName("network", name, [*NETWORKS.names, *(f"FILE{ending}" for ending in _READERS)])
     else:
-        raise BadValue("network", text, NAMES)
-    if len(made.hosts) < clients:
-        allowed = f"one with a host for each of {clients} clients (it has {len(made.hosts)} hosts)"
+        made = make(NETWORKS, text).build(edge_of, link or Link(), trunk, seed)
+    if len(made.hosts) < len(edge_of):
+        allowed = f"one with a host for each of {len(edge_of)} clients (it has {len(made.hosts)} hosts)"
         raise BadValue("network", text, allowed)
     return made
+
+
+def _no_trunk(trunk: Link | None, name: str) -> None:
+    if trunk is not None:
+        raise BadValue("trunk", f"{trunk.capacity:g}B/s,{trunk.latency:g}s", f"left out with {name}: it has no trunks")
 
 
 def read(path: Path, *, link: Link | None = None) -> Network:
     """A network from a .csv or .graphml file; `link` is for links that do not say their capacity and latency."""
     if path.suffix.lower() not in _READERS:
-        raise BadValue("network", str(path), NAMES)
+        raise BadValue("network", str(path), "a .csv or .graphml file")
     try:
         graph = _READERS[path.suffix.lower()](path)
     except (OSError, UnicodeDecodeError, csv.Error, ParseError, nx.NetworkXError, KeyError) as problem:
@@ -112,10 +185,3 @@ def _number(text: Any) -> Any:
         return float(text)
     except ValueError:
         return text
-
-
-def _numbers(text: str, rest: str, least: int, most: int) -> list[int]:
-    parts = rest.split(",") if rest else []
-    if not least <= len(parts) <= most or not all(part.strip().isdecimal() for part in parts):
-        raise BadValue("network", text, NAMES)
-    return [int(part) for part in parts]
