@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test lint types bench docs clean
+.PHONY: help setup demo test coverage lint types imports bench docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -23,12 +23,18 @@ demo: $(READY) ## compare algorithms on built-in data: progress, a table, a pict
 test: $(READY) lint types ## lint, types and the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+coverage: $(READY) ## the test suite with branch coverage: uncovered lines, and a fault below 95 %
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term-missing:skip-covered
+
 lint: $(READY) ## ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 types: $(READY) ## mypy, strict on src
 	$(BIN)/mypy
+
+imports: $(READY) ## import-linter: dependencies point one way
+	$(BIN)/lint-imports
 
 bench: $(READY) ## the figures of docs/performance.md
 	$(BIN)/python -m benchmarks.engine
@@ -41,4 +47,4 @@ docs: $(READY) ## the documentation as a web site in site/
 	$(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove what the other targets made
-	rm -rf .venv site demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv site demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
