@@ -1,13 +1,17 @@
 """Everything a run needs to go on, as one safetensors file: tensors as tensors, the rest as JSON in its header.
 
-A digest over both tells a whole file from one that a disk or a power cut has damaged.
+The header says whose checkpoint it is, and a digest over all of it tells a whole file from one that a disk or a power
+cut has damaged. Reading one never runs code from it, and whatever else is in its place is refused in a sentence.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+import stat
+import textwrap
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,35 @@ from safetensors.torch import save
 from torch import Tensor
 
 from covey.errors import BadData
+from covey.shape import fit
+
+HEADER = ("covey", "identity", "record", "sha256")
+UNREADABLE = (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Whose checkpoint it is: the run, the digest of its settings, the round."""
+
+    run: str
+    settings: str
+    round: int
+
+    def check(self, wanted: Identity) -> None:
+        """Refuse to be another's."""
+        if self != wanted:
+            differing = [name for name, value in asdict(wanted).items() if getattr(self, name) != value]
+            whose = "of other settings" if differing == ["settings"] else f"of run {self.run}, round {self.round}"
+            raise ValueError(f"it is a checkpoint {whose}, not of run {wanted.run}, round {wanted.round}")
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a checkpoint's header says of it: whose it is, what the store knew of the run, the digest."""
+
+    identity: Identity
+    record: dict[str, Any]
+    sha256: str
 
 
 @dataclass
@@ -25,38 +58,100 @@ class Checkpoint:
     """Named tensors and plain data. The data may hold arrays and tensors anywhere inside; they become tensors."""
 
     data: dict[str, Any]
+    identity: Identity = field(default=Identity("", "", 0), compare=False)
+    record: dict[str, Any] = field(default_factory=dict, compare=False)
 
     def encode(self) -> bytes:
         """The bytes of a safetensors file."""
+        return self.seal()[0]
+
+    def seal(self) -> tuple[bytes, str]:
+        """The bytes of a safetensors file, and the digest that it carries."""
         tensors: dict[str, Tensor] = {}
-        plain = json.dumps(_strip(self.data, "", tensors))
-        return save(tensors, metadata={"covey": plain, "sha256": _digest(plain, tensors)})
+        texts = {
+            "covey": json.dumps(_strip(self.data, "", tensors)),
+            "identity": json.dumps(asdict(self.identity)),
+            "record": json.dumps(self.record),
+        }
+        digest = _digest(texts, tensors)
+        return save(tensors, metadata={**texts, "sha256": digest}), digest
 
     @classmethod
-    def load(cls, path: Path) -> Checkpoint:
-        """Read one back; never runs code from the file."""
+    def load(
+        cls,
+        path: Path,
+        whose: Identity | None = None,
+        sha256: str | None = None,
+        check: Callable[[dict[str, Any]], None] | None = None,
+    ) -> Checkpoint:
+        """Read one back, and refuse it unless it is whole.
+
+        `whose` it has to be and which digest it has to carry are checked first; `check` may refuse data that does not
+        have the shape it should have (see `covey.shape`) with a ValueError.
+        """
         try:
+            label = read_label(path, whose, sha256)
             with safe_open(path, framework="pt") as file:
-                plain, digest = (file.metadata()[name] for name in ("covey", "sha256"))
+                texts = {name: file.metadata()[name] for name in HEADER[:-1]}
                 # clones, since what lies in a mapped file is not aligned as what was saved, and sums depend on that
                 tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-            if digest != _digest(plain, tensors):
+            if label.sha256 != _digest(texts, tensors):
                 raise ValueError("its digest does not fit")
-            return cls(_fill(json.loads(plain), tensors))
-        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise BadData(f"checkpoint {path} cannot be read ({error}); remove it and resume") from None
+            data = _fill(json.loads(texts["covey"]), tensors)
+            if not isinstance(data, dict):
+                raise ValueError("it holds no named data")
+            if check is not None:
+                check(data)
+            return cls(data, label.identity, label.record)
+        except UNREADABLE as error:
+            raise _refused(path, error) from None
 
 
-def _digest(plain: str, tensors: dict[str, Tensor]) -> str:
-    digest = hashlib.sha256(plain.encode())
+def read_label(path: Path, whose: Identity | None = None, sha256: str | None = None) -> Label:
+    """What a checkpoint's header says, without its tensors; refused unless it is that run's, with that digest."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would keep us waiting, a link may lead anywhere
+            raise ValueError("it is not a regular file")
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+        if missing := [name for name in HEADER if name not in header]:
+            raise ValueError(f"its header has no {missing[0]}")
+        identity, record = json.loads(header["identity"]), json.loads(header["record"])
+        fit(identity, {"run": str, "settings": str, "round": int}, "its identity")
+        fit(record, dict, "its record")
+        label = Label(Identity(**identity), record, header["sha256"])
+        if whose is not None:
+            label.identity.check(whose)
+        if sha256 is not None and label.sha256 != sha256:
+            raise ValueError("it is not the one the store wrote")
+        return label
+    except UNREADABLE as error:
+        raise _refused(path, error) from None
+
+
+def _refused(path: Path, error: BaseException) -> BadData:
+    if isinstance(error, BadData):
+        return error
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    return BadData(f"checkpoint {path} cannot be read ({textwrap.shorten(reason, 200, placeholder=' …')})")
+
+
+def _digest(texts: dict[str, str], tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(texts):
+        digest.update(f"{name} {len(texts[name])}\n{texts[name]}".encode())
     for name in sorted(tensors):
-        digest.update(tensors[name].numpy().tobytes())
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+        if tensor.numel():
+            digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 
 def _strip(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     """The value with every array moved to `tensors` under its path, a note in its place."""
     if isinstance(value, np.ndarray | Tensor):
+        name = f"{len(tensors)}{name}"  # a path alone may be that of two, as 1 and "1" are written alike
         tensors[name] = torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value.clone().contiguous()
         return {"__array__": "numpy" if isinstance(value, np.ndarray) else "torch", "name": name}
     if isinstance(value, dict):
