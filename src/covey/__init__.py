@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if TYPE_CHECKING:
     from covey.algorithms import ALGORITHMS, Algorithm, Architecture, FedAvg, Outcome, State, make_algorithm
     from covey.api import Run, resume, run
-    from covey.data import class_diversity, dirichlet, iid, load_fleet, natural, normal_sizes, shards
+    from covey.data import Dataset, class_diversity, dirichlet, iid, load_fleet, natural, normal_sizes, shards
     from covey.errors import BadData, BadPlan, BadValue, CoveyError, RunFailed, UnknownName
     from covey.experiment import Experiment
     from covey.fleet import Fleet, FleetData
@@ -36,6 +36,7 @@ __all__ = [
     "BadPlan",
     "BadValue",
     "CoveyError",
+    "Dataset",
     "Experiment",
     "FedAvg",
     "Fleet",
@@ -74,7 +75,7 @@ __all__ = [
 _NAMES = {
     "covey.algorithms": "ALGORITHMS Algorithm Architecture FedAvg Outcome State make_algorithm",
     "covey.api": "Run resume run",
-    "covey.data": "class_diversity dirichlet iid load_fleet natural normal_sizes shards",
+    "covey.data": "Dataset class_diversity dirichlet iid load_fleet natural normal_sizes shards",
     "covey.errors": "BadData BadPlan BadValue CoveyError RunFailed UnknownName",
     "covey.experiment": "Experiment",
     "covey.fleet": "Fleet FleetData",

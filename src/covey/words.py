@@ -1,8 +1,9 @@
 """Words that name a part and set it: `adam`, `adam:0.1`, `adam:rate=0.1,beta1=0.9`, `adam:0.1,beta1=0.9`.
 
-Before the colon stands a registered name. After it stand values, parted by commas: first values without a name, which
-go to the part's fields in their order, then values with the name of their field. What a field takes is read off its
-annotation: whole numbers, numbers, true or false, texts, one of several texts, or one of these and `none`.
+Before the colon stands a registered name, or the address of code (`./mine.py:Signed:0.1`). After it stand values,
+parted by commas: first values without a name, which go to the part's fields in their order, then values with the name
+of their field. What a field takes is read off its annotation: whole numbers, numbers, true or false, texts, one of
+several texts, or one of these and `none`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import math
 import types
 import typing
 from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from typing import Any, Literal, TypeVar
 
 from covey.errors import BadValue, UnknownName
-from covey.registry import Registry
+from covey.outside import Unloadable, address, guarded
+from covey.registry import Registry, names_code
 
 T = TypeVar("T")
 
@@ -50,9 +53,28 @@ def make(registry: Registry[Callable[..., T]], word: str, field: str | None = No
     field = field or registry.kind
     if not isinstance(word, str):
         raise BadValue(field, word, f"a text such as {registry.names[0]!r}")
-    name, _, rest = word.partition(":")
+    name, rest = split(word)
     kind = registry[name]
-    return kind(**_settings(word, name, kind, rest if ":" in word else None, field))
+    settings = _settings(word, name, kind, rest, field)
+    if name in registry:
+        return kind(**settings)
+    try:
+        return guarded(lambda: kind(**settings))
+    except Unloadable as error:
+        raise BadValue(field, word, f"settings that {name} takes ({error})") from error
+
+
+def split(word: str) -> tuple[str, str | None]:
+    """The name in a word, which may be the address of code, and what stands after it.
+
+    >>> split("adam:0.1,beta1=0.9"), split("ida"), split("./mine.py:Signed:0.1")
+    (('adam', '0.1,beta1=0.9'), ('ida', None), ('./mine.py:Signed', '0.1'))
+    """
+    found = address(word)
+    if found is not None and names_code(word):
+        return str(found[0]), found[1]
+    name, colon, rest = word.partition(":")
+    return name, rest if colon else None
 
 
 def usage(name: str, kind: Callable[..., object]) -> str:
@@ -67,7 +89,7 @@ def usage(name: str, kind: Callable[..., object]) -> str:
 
 
 def spelled(name: str, part: object) -> str:
-    """The shortest word that makes an equal part again; `part` is a dataclass.
+    """The shortest word that makes an equal part again; of a part that is no dataclass, its name.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
@@ -78,6 +100,8 @@ def spelled(name: str, part: object) -> str:
     ('box:3', 'box:2.5,lid=true')
     """
     values = []
+    if not is_dataclass(part):
+        return name
     for p in inspect.signature(type(part)).parameters.values():
         value = getattr(part, p.name)
         if p.default is p.empty:

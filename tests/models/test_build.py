@@ -153,6 +153,9 @@ OWN = """
     def number(shape, classes):
         return 3
 
+    def leave():
+        raise SystemExit(3)
+
     seven = 7
 """
 
@@ -178,13 +181,14 @@ def test_a_users_model_from_the_current_directory(own, name):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("Absent", "can be imported (AttributeError: module '{own}' has no attribute 'Absent')"),
-        ("Needy", "a class to call with (shape, classes) or with nothing (TypeError: "),
+        ("Absent", "code that can be loaded ({own} has no Absent)"),
+        ("Needy", "one to call with (shape, classes) or with nothing (TypeError: "),
         ("WrongOutput", "one that makes (2, 10) logits of 2 samples; this one makes (2, 7)"),
         ("NoTensor", "one that makes (2, 10) logits of 2 samples; this one makes list"),
         ("WrongInput", "does not fit data of shape (1, 8, 8) and type float32 (RuntimeError: mat1 and mat2"),
+        ("leave", "one to call with (shape, classes) or with nothing (SystemExit: 3)"),
         ("number", "one that makes a torch.nn.Module; this one makes int"),
-        ("seven", "a class to call with (shape, classes) or with nothing (TypeError: 7 is not a callable"),
+        ("seven", "a torch.nn.Module class, or a function that makes one; this is of type int"),
     ],
 )
 def test_what_is_wrong_with_a_users_model_is_one_sentence(own, name, sentence):
@@ -195,8 +199,16 @@ def test_what_is_wrong_with_a_users_model_is_one_sentence(own, name, sentence):
 
 
 def test_a_module_that_is_not_there():
-    with pytest.raises(BadValue, match=r"can be imported \(ModuleNotFoundError: No module named 'nowhere_at_all'\)"):
+    with pytest.raises(UnknownName, match="model is 'nowhere_at_all:Net'; allowed is one of 2nn, "):
         build_model("nowhere_at_all:Net", (1, 8, 8), 10, 0)
+    with pytest.raises(BadValue, match=r"can be loaded \(ModuleNotFoundError: No module named 'nowhere_at_all'\)"):
+        build_model("nowhere_at_all.nets:Net", (1, 8, 8), 10, 0)
+
+
+@pytest.mark.parametrize("word", ["os:abort", "os:_exit", "sys:exit", "builtins:dict", "math:pi"])
+def test_what_is_no_model_is_not_called(word):
+    with pytest.raises(BadValue, match=r"a torch\.nn\.Module class, or a function that makes one; this is "):
+        build_model(word, (1, 8, 8), 10, 0)
 
 
 def test_check_fit_takes_any_module():

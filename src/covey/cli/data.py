@@ -43,7 +43,7 @@ def list_data(as_json: Json = False) -> None:
     table.add_column("where, or how to get it", overflow="fold")
     for row in rows:
         where = "[green]built in[/]" if row["built_in"] else f"[green]{row['path']}[/]" if row["here"] else row["get"]
-        table.add_row(f"[bold]{row['name']}[/]", row["summary"], f"{row['samples']:,}", where)
+        table.add_row(f"[bold]{row['name']}[/]", row["summary"], _text(row["samples"]), where)
     console().print(table)
 
 
@@ -87,7 +87,7 @@ def show_data(
 ) -> None:
     """Shape, classes, sizes and owners of a data set, and of a split of it."""
     dataset = load(name)
-    facts = _facts(dataset)
+    facts = _facts(dataset, DATASETS.entry(name).summary)
     if clients is not None or partition is not None or plot is not None:
         how = partition or "iid"
         fleet = load_fleet(dataset, clients=clients, partition=how, edges=edges, samples=samples, seed=seed)
@@ -105,10 +105,10 @@ def show_data(
     console().print(table)
 
 
-def _facts(dataset: Dataset) -> dict[str, Any]:
+def _facts(dataset: Dataset, what: str) -> dict[str, Any]:
     facts = {
         "name": dataset.name,
-        "what": DATASETS.entry(dataset.name).summary,
+        "what": what,
         "shape": list(dataset.shape),
         "values": str(dataset.x.dtype),
         "classes": dataset.classes,

@@ -6,6 +6,7 @@ sets in `DATASETS`. Loading looks at the disk only; nothing is fetched without b
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.data.files import Remote, data_folder, fetch, places
-from covey.errors import BadData
-from covey.registry import Registry
+from covey.errors import BadData, BadValue
+from covey.outside import Unloadable, guarded
+from covey.registry import Registry, WrongKind
 
 Labels = NDArray[np.int64]
 
@@ -90,11 +92,12 @@ class Layout:
 class Source:
     """A data set's layouts in order of preference, where upstream has it, and how to get it where covey cannot.
 
-    `samples` counts train and test together; `needs` names sets that must be here as well.
+    `samples` counts train and test together, where that is known beforehand; `needs` names sets that must be here as
+    well.
     """
 
     layouts: tuple[Layout, ...]
-    samples: int
+    samples: int | None
     upstream: tuple[Remote, ...] = ()
     by_hand: str = ""
     needs: tuple[str, ...] = ()
@@ -105,7 +108,27 @@ class Source:
         return not any(layout.files for layout in self.layouts)
 
 
-DATASETS: Registry[Source] = Registry("data")
+def own_data(thing: object) -> Source:
+    """The source that a user's function without arguments is, which gives a `Dataset`; or a source itself."""
+    if isinstance(thing, Source):
+        return thing
+    if not inspect.isfunction(thing):
+        raise WrongKind("a function without arguments that gives a covey.Dataset")
+
+    def read(_: Path) -> Dataset:
+        try:
+            made = guarded(thing)
+        except Unloadable as error:
+            raise BadValue("data", thing.__name__, f"a function that gives a covey.Dataset ({error})") from error
+        if not isinstance(made, Dataset):
+            allowed = f"a function that gives a covey.Dataset; this one gives {type(made).__name__}"
+            raise BadValue("data", thing.__name__, allowed)
+        return made
+
+    return Source(layouts=(Layout(files=(), read=read),), samples=None)
+
+
+DATASETS: Registry[Source] = Registry("data", own_data)
 
 
 def load(name: str, *, download: bool = False) -> Dataset:

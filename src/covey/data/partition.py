@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from covey.errors import BadValue
-from covey.registry import Registry
+from covey.registry import Registry, WrongKind
 from covey.words import make, spelled
 
 Indices = NDArray[np.int64]
@@ -55,7 +55,7 @@ class Partition(ABC):
                 raise BadValue("clients", clients, f"at most {len(y)}, one sample each")
             if edges > clients:
                 raise BadValue("edges", edges, f"at most {clients}, one client each")
-        parts = self.split(y, clients, edges, owners, rng)
+        parts = self._checked(self.split(y, clients, edges, owners, rng), clients, len(y))
         if empty := sum(not len(part) for part in parts):
             raise BadValue(
                 "partition",
@@ -66,12 +66,39 @@ class Partition(ABC):
             raise BadValue("edges", edges, f"at most {len(parts)}, one client each")
         return parts, edge_of(len(parts), edges)
 
+    def _checked(self, parts: object, clients: int | None, samples: int) -> list[Indices]:
+        """What `split` gave, if it is a list of different samples for each of the clients."""
+        wanted = f"one that gives {clients or 'its'} clients lists of different samples from 0 to {samples - 1}"
+        try:
+            found = [np.asarray(part) for part in parts]  # type: ignore[attr-defined]
+            whole_numbers = all(part.ndim == 1 and (part.dtype.kind in "iu" or not part.size) for part in found)
+            dealt = np.concatenate(found).astype(np.int64) if whole_numbers else None
+        except (TypeError, ValueError):
+            dealt = None
+        if (
+            dealt is None
+            or (clients and len(found) != clients)
+            or (len(dealt) and not 0 <= dealt.min() <= dealt.max() < samples)
+            or len(np.unique(dealt)) < len(dealt)
+        ):
+            raise BadValue("partition", str(self), wanted)
+        return [part.astype(np.int64) for part in found]
+
     def __str__(self) -> str:
         """What a person types to get this partition."""
-        return spelled(self.name, self)
+        return spelled(getattr(self, "name", type(self).__name__), self)
 
 
-PARTITIONS: Registry[Callable[..., Partition]] = Registry("partition")
+def own_partition(thing: object) -> type[Partition]:
+    """The partition that a class of a user's with `split` is."""
+    if not isinstance(thing, type) or not callable(getattr(thing, "split", None)):
+        raise WrongKind("a class with split(y, clients, edges, owners, rng), which gives every client's samples")
+    if issubclass(thing, Partition):
+        return thing
+    return type(thing.__name__, (thing, Partition), {"__doc__": thing.__doc__, "__module__": thing.__module__})
+
+
+PARTITIONS: Registry[Callable[..., Partition]] = Registry("partition", own_partition)
 
 
 def edge_of(clients: int, edges: int) -> Indices:

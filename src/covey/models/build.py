@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
 import torch
 from torch import nn
 
@@ -20,23 +13,22 @@ from covey.seeds import key
 def build_model(model: str, shape: Shape, classes: int, seed: int, *, dtype: torch.dtype = torch.float32) -> nn.Module:
     """The model of that name with weights drawn from `seed`, checked on samples of that shape and type.
 
-    `model` is a name in `MODELS` or `package.module:Class`, looked for in the current directory too. Torch's own
+    `model` is a name in `MODELS`, or code of a user's as `package.module:Class` or `./mine.py:Class`. Torch's own
     generator is left as it was.
 
     >>> model = build_model("softmax-regression", (1, 8, 8), 10, seed=0)
     >>> sum(p.numel() for p in model.parameters())
     650
     """
-    with torch.random.fork_rng(devices=[]), _current_directory_importable():
+    factory = MODELS[model]
+    with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(key(seed, "model"))
-        if ":" in model:
-            built = _load(model, shape, classes)
-        else:
-            factory = MODELS[model]
-            try:
-                built = factory(shape, classes)
-            except BadValue as misfit:
-                raise _misfit(model, shape, classes, dtype, f"; it takes {misfit.allowed}") from None
+        try:
+            built = factory(shape, classes)
+        except BadValue as misfit:
+            if model not in MODELS:
+                raise BadValue("model", model, misfit.allowed) from misfit
+            raise _misfit(model, shape, classes, dtype, f"; it takes {misfit.allowed}") from None
         check_fit(built, model, shape, classes, dtype=dtype)
     return built
 
@@ -82,41 +74,6 @@ def _misfit(model: str, shape: Shape, classes: int, dtype: torch.dtype, why: str
     fitting = f"one of {', '.join(names)}" if names else "a package.module:Class of your own"
     kind = str(dtype).removeprefix("torch.")
     return BadValue("model", model, f"{fitting}: {model!r} does not fit data of shape {shape} and type {kind}{why}")
-
-
-@contextmanager
-def _current_directory_importable() -> Iterator[None]:
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    importlib.invalidate_caches()
-    try:
-        yield
-    finally:
-        sys.path.remove(here)
-
-
-def _load(path: str, shape: Shape, classes: int) -> nn.Module:
-    module, _, name = path.partition(":")
-    try:
-        thing = getattr(importlib.import_module(module), name)
-    except Exception as error:
-        raise BadValue("model", path, f"package.module:Class that can be imported ({_first_line(error)})") from error
-    try:
-        built = _call(thing, shape, classes)
-    except Exception as error:
-        allowed = f"a class to call with (shape, classes) or with nothing ({_first_line(error)})"
-        raise BadValue("model", path, allowed) from error
-    if not isinstance(built, nn.Module):
-        raise BadValue("model", path, f"one that makes a torch.nn.Module; this one makes {type(built).__name__}")
-    return built
-
-
-def _call(thing: Callable[..., object], shape: Shape, classes: int) -> object:
-    """`shape` and `classes` go to the parameters of these names; without them, nothing or both by position."""
-    parameters = inspect.signature(thing).parameters
-    given = {name: value for name, value in (("shape", shape), ("classes", classes)) if name in parameters}
-    required = [p for p in parameters.values() if p.default is p.empty and p.kind <= p.POSITIONAL_OR_KEYWORD]
-    return thing(shape, classes) if not given and len(required) == 2 else thing(**given)
 
 
 def _first_line(error: Exception) -> str:

@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from itertools import pairwise
 
 from torch import Tensor, nn
 
 from covey.errors import BadValue
-from covey.registry import Registry
+from covey.outside import Unloadable, guarded
+from covey.registry import Registry, WrongKind
 
 Shape = tuple[int, ...]
 Factory = Callable[[Shape, int], nn.Module]
 
-MODELS: Registry[Factory] = Registry("model")
+
+def own_model(thing: object) -> Factory:
+    """The factory that a class or function of a user's is; it is called with what it takes of `shape` and `classes`."""
+    if not (isinstance(thing, type) and issubclass(thing, nn.Module)) and not inspect.isfunction(thing):
+        raise WrongKind("a torch.nn.Module class, or a function that makes one")
+
+    def make(shape: Shape, classes: int) -> nn.Module:
+        try:
+            built = guarded(lambda: _call(thing, shape, classes))
+        except Unloadable as error:
+            allowed = f"one to call with (shape, classes) or with nothing ({error})"
+            raise BadValue("model", thing.__name__, allowed) from error
+        if not isinstance(built, nn.Module):
+            allowed = f"one that makes a torch.nn.Module; this one makes {type(built).__name__}"
+            raise BadValue("model", thing.__name__, allowed)
+        return built
+
+    return make
+
+
+def _call(thing: Callable[..., object], shape: Shape, classes: int) -> object:
+    """`shape` and `classes` go to the parameters of these names; without them, nothing or both by position."""
+    parameters = inspect.signature(thing).parameters
+    given = {name: value for name, value in (("shape", shape), ("classes", classes)) if name in parameters}
+    required = [p for p in parameters.values() if p.default is p.empty and p.kind <= p.POSITIONAL_OR_KEYWORD]
+    return thing(shape, classes) if not given and len(required) == 2 else thing(**given)
+
+
+MODELS: Registry[Factory] = Registry("model", own_model)
 """Factories `build(shape, classes) -> nn.Module`; `shape` is that of one sample."""
 
 

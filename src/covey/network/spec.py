@@ -20,9 +20,9 @@ import numpy as np
 from covey.errors import BadData, BadValue, UnknownName
 from covey.network import topology
 from covey.network.topology import Graph, Link, Network, from_graph
-from covey.registry import Registry
+from covey.registry import Registry, WrongKind, names_code
 from covey.seeds import generator
-from covey.words import make
+from covey.words import make, split
 
 
 class Shape(Protocol):
@@ -32,7 +32,14 @@ class Shape(Protocol):
         """The network with room for clients at these edges; `trunk` joins switches, `link` hosts to them."""
 
 
-NETWORKS: Registry[Callable[..., Shape]] = Registry("network")
+def own_network(thing: object) -> Callable[..., Shape]:
+    """The kind of network that a class of a user's with `build` is."""
+    if not isinstance(thing, type) or not callable(getattr(thing, "build", None)):
+        raise WrongKind("a class with build(edge_of, link, trunk, seed), which gives a covey.network.Network")
+    return thing
+
+
+NETWORKS: Registry[Callable[..., Shape]] = Registry("network", own_network)
 
 
 @NETWORKS.register("fat-tree", summary="pods of switches and hosts below cores", paper="Al-Fares et al. 2008")
@@ -124,10 +131,12 @@ def network_from(
     if isinstance(text, str) and Path(text).suffix.lower() in _READERS:
         _no_trunk(trunk, "a file")
         made = read(Path(text), link=link)
-    elif isinstance(text, str) and (name := text.partition(":")[0]) not in NETWORKS:
+    elif isinstance(text, str) and (name := split(text)[0]) not in NETWORKS and not names_code(name):
         raise UnknownName("network", name, [*NETWORKS.names, *(f"FILE{ending}" for ending in _READERS)])
     else:
         made = make(NETWORKS, text).build(edge_of, link or Link(), trunk, seed)
+    if not isinstance(made, Network):
+        raise BadValue("network", text, f"one whose build gives a covey.network.Network, not {type(made).__name__}")
     if len(made.hosts) < len(edge_of):
         allowed = f"one with a host for each of {len(edge_of)} clients (it has {len(made.hosts)} hosts)"
         raise BadValue("network", text, allowed)
