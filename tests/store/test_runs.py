@@ -3,32 +3,12 @@ import threading
 import time
 
 import pytest
-import torch
 from tests.fakes import full_disk
+from tests.store.made import checkpoint, rewound, with_rounds
 
-from covey.checkpoint import Checkpoint
 from covey.errors import BadData, BadValue, CoveyError, RunFailed, UnknownName
 from covey.store import Store
-
-
-@pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "runs") as store:
-        yield store
-
-
-def checkpoint(round):
-    return Checkpoint({"models": [torch.full((5,), float(round))], "round": round})
-
-
-def with_rounds(store, count, every=1, **config):
-    run = store.create("fedavg-digits", config)
-    with store.owned(run):
-        for round in range(1, count + 1):
-            store.add_round(run, round, {"accuracy": round / 10}, checkpoint(round) if round % every == 0 else None)
-    store._behind.submit(int).result()  # what runs behind has run
-    return run
-
+from covey.store.files import files_in
 
 # --- runs
 
@@ -137,8 +117,9 @@ def test_a_run_whose_folder_is_gone_begins_again(store):
 
 def test_a_run_whose_folder_cannot_be_made(store):
     run = store.create("fedavg", {})
+    (store.folder / run).rmdir()
     (store.folder / run).touch()
-    with pytest.raises(RunFailed, match="could not be written"), store.owned(run):
+    with pytest.raises(BadData, match=f"{run} is not a folder but a file, which is not followed"), store.owned(run):
         pass
 
 
@@ -163,29 +144,21 @@ def test_rounds_and_events_in_order(store):
 
 def test_two_checkpoints_are_kept(store):
     run = with_rounds(store, 6)
-    store._settle(run, store.path(run, 6))
-    assert [path.name for path in store._checkpoints(run)] == ["round-000005.safetensors", "round-000006.safetensors"]
+    store._settler.settle(store.path(run, 6))
+    assert [path.name for path in files_in(store.folder / run).values()] == [
+        "round-000005.safetensors",
+        "round-000006.safetensors",
+    ]
     assert store.latest(run) == store.path(run, 6)
 
 
 def test_what_is_not_yet_settled_is_never_dropped(store):
     """The disk may be slow: settling round 3 while 4 and 5 are there keeps 2, 3, 4 and 5."""
     run = store.create("fedavg", {})
-    (store.folder / run).mkdir()
     for round in range(1, 6):
         store._save(run, round, checkpoint(round))
-    store._settle(run, store.path(run, 3))
-    assert [path.stem for path in store._checkpoints(run)] == [f"round-00000{round}" for round in (2, 3, 4, 5)]
-
-
-def rewound(store, run):
-    """Where a resumed run goes on: the round the database says, which must be the checkpoint's."""
-    found = store.rewind(run)
-    if found is None:
-        return 0
-    assert found[1].data["round"] == found[0]
-    assert found[1].data["models"][0].tolist() == [found[0]] * 5
-    return found[0]
+    store._settler.settle(store.path(run, 3))
+    assert list(files_in(store.folder / run)) == [2, 3, 4, 5]
 
 
 def test_a_resumed_run_goes_on_from_the_newest_checkpoint(store):
@@ -224,10 +197,10 @@ def test_a_damaged_checkpoint_is_passed_over(store, damage):
 
 def test_a_run_of_damaged_checkpoints_begins_again_and_leaves_nothing_behind(store):
     run = with_rounds(store, 4)
-    for path in store._checkpoints(run):
+    for path in files_in(store.folder / run).values():
         path.write_bytes(b"damaged")
     assert rewound(store, run) == 0
-    assert store._checkpoints(run) == []
+    assert files_in(store.folder / run) == {}
     assert store.rounds(run) == []
     for round in (1, 2):
         store.add_round(run, round, {}, checkpoint(round))
@@ -268,8 +241,8 @@ def test_a_full_disk_says_so_and_nothing_is_lost(store):
 
 def test_a_database_that_is_full_says_so(store):
     run = with_rounds(store, 2)
-    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
-    store._db.execute(f"PRAGMA max_page_count = {pages}")
+    pages = store.database.connection.execute("PRAGMA page_count").fetchone()[0]
+    store.database.connection.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(RunFailed, match=r"could not be written \(database or disk is full\); what it had is kept"):
         store.add_round(run, 3, {"note": "x" * 100_000}, checkpoint(3))
     assert rewound(store, run) == 2

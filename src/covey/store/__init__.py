@@ -1,0 +1,6 @@
+"""The run store: one SQLite file for runs, rounds and events, one folder a run for its checkpoints."""
+
+from covey.store.rows import Damage, RunRecord
+from covey.store.runs import Store
+
+__all__ = ["Damage", "RunRecord", "Store"]
