@@ -55,7 +55,7 @@ def test_settings_of_the_run_and_of_the_algorithm():
         ({"target_accuracy": 0}, "target_accuracy is 0; allowed is a number greater than 0"),
         ({"optimiser": "sgdd"}, "optimiser is 'sgdd'; allowed is 'sgd' or 'adam'"),
         ({"mode": "fast"}, "mode is 'fast'; allowed is 'auto', 'one-by-one', 'stacked' or 'compiled'"),
-        ({"sample": 1.5}, "sample is 1.5; allowed is a number less than or equal to 1"),
+        ({"sample": 1.5}, "sample is 1.5; allowed is a share above 0 and up to 1, or a whole number of clients"),
         ({"data": 3}, "data is 3; allowed is a valid string"),
         ({"options": 3}, "options is 3; allowed is a table of the algorithm's own settings"),
         ({"options": {"nope": 1}}, "setting is 'nope'; allowed is one of "),

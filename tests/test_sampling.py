@@ -6,14 +6,15 @@ from hypothesis import strategies as st
 from covey.fleet import Fleet
 from covey.sampling import group_odds, sample_clients, sample_groups
 
-SAMPLINGS = ["uniform", "rcov", "srcov", "esrcov"]
+SAMPLINGS = ["uniform", "rcov", "srcov", "ercov", "esrcov"]
 covs = st.lists(st.floats(0, 3), min_size=1, max_size=30)
 
 
 def test_odds_by_hand():
-    # 1/CoV is 2 and 1: weights 2 : 1, 4 : 1 and e^4 : e^1.
+    # 1/CoV is 2 and 1: weights 2 : 1, 4 : 1, e^2 : e^1 and e^4 : e^1.
     assert np.exp(group_odds([0.5, 1.0], "rcov")) == pytest.approx([2 / 3, 1 / 3])
     assert np.exp(group_odds([0.5, 1.0], "srcov")) == pytest.approx([4 / 5, 1 / 5])
+    assert np.exp(group_odds([0.5, 1.0], "ercov")) == pytest.approx([1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1))])
     assert np.exp(group_odds([0.5, 1.0], "esrcov")) == pytest.approx([1 / (1 + np.exp(-3)), 1 / (1 + np.exp(3))])
 
 
@@ -62,3 +63,9 @@ def test_clients_are_sampled_without_replacement_and_at_least_one():
     assert len(sample_clients(fleet, 0.01, np.random.default_rng(0))) == 1
     assert sample_clients(fleet, 1.0, np.random.default_rng(0)) == list(range(10))
     assert len(set(sample_clients(fleet, 0.55, np.random.default_rng(0)))) == 5
+
+
+def test_a_sample_is_a_share_or_a_number():
+    fleet = Fleet(np.ones((40, 1)))
+    sizes = [len(sample_clients(fleet, sample, np.random.default_rng(0))) for sample in (0.01, 0.25, 1, 2, 39, 100)]
+    assert sizes == [1, 10, 40, 2, 39, 40]

@@ -10,7 +10,7 @@ import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from covey import outside
@@ -30,12 +30,18 @@ _NEAR = re.compile(r"(?<![\w.\-/\\])(?=([^\W\d]\w*:[^\W\d]\w*))")
 
 @dataclass(frozen=True)
 class Entry(Generic[T]):
-    """One registered thing: what `covey list` shows and what the contract tests enrol."""
+    """One registered thing: what `covey list` shows and what the contract tests enrol.
+
+    A preset is another name for a thing with `settings` of its own; those that are named in `fixed` make the preset
+    what it is and cannot be set otherwise.
+    """
 
     name: str
     thing: T
     summary: str
     paper: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    fixed: tuple[str, ...] = ()
 
 
 class WrongKind(Exception):
@@ -64,11 +70,24 @@ class Registry(Generic[T]):
         self._adopted: dict[str, tuple[object, Entry[T]]] = {}
         Registry.all.append(self)
 
-    def add(self, name: str, thing: T, *, summary: str | None = None, paper: str = "") -> T:
-        """Register `thing` under `name`; the summary defaults to the first line of its docstring."""
+    def add(
+        self,
+        name: str,
+        thing: T,
+        *,
+        summary: str | None = None,
+        paper: str = "",
+        settings: Mapping[str, Any] | None = None,
+        fixed: tuple[str, ...] = (),
+    ) -> T:
+        """Register `thing` under `name`; the summary defaults to the first line of its docstring.
+
+        `settings` and `fixed` are those of a preset; the thing itself is registered before its presets.
+        """
         if name in self._entries:
             raise ValueError(f"{self.kind} {name!r} is registered twice")
-        self._entries[name] = Entry(name, thing, _summary(thing) if summary is None else summary, paper)
+        summary = _summary(thing) if summary is None else summary
+        self._entries[name] = Entry(name, thing, summary, paper, dict(settings or {}), fixed)
         return thing
 
     def register(self, name: str, *, summary: str | None = None, paper: str = "") -> Callable[[T], T]:

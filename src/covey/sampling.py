@@ -1,7 +1,8 @@
 """Which clients and which groups take part in a round.
 
 Sampling groups by their CoV: Liu et al., "Group Formation and Sampling in Group-based Hierarchical Federated Learning",
-Section 5.1, Eq. 38: p_g is proportional to w(1 / CoV(g)) with w(x) = x (RCoV), x^2 (SRCoV) or exp(x^2) (ESRCoV).
+Section 5.1, Eq. 38: p_g is proportional to w(1 / CoV(g)) with w(x) = x (RCoV), x^2 (SRCoV) or exp(x^2) (ESRCoV). ERCoV,
+which the section names without defining it, is read as w(x) = exp(x).
 Probabilities are kept as logarithms, since exp(x^2) overflows for every CoV below 0.04.
 """
 
@@ -16,7 +17,7 @@ from scipy.special import log_softmax
 from covey.fleet import Fleet
 
 Floats = NDArray[np.float64]
-GroupSampling = Literal["uniform", "rcov", "srcov", "esrcov"]
+GroupSampling = Literal["uniform", "rcov", "srcov", "ercov", "esrcov"]
 
 LEAST_COV = 1e-6  # a perfectly balanced group is very likely, not infinitely
 
@@ -30,14 +31,23 @@ def part_of(share: float, total: int) -> int:
     return max(1, int(share * total + 1e-9))
 
 
-def sample_clients(fleet: Fleet, share: float, rng: np.random.Generator) -> list[int]:
-    """max(1, share x clients) of the clients without replacement, in ascending order.
+def sample_size(sample: float, clients: int) -> int:
+    """How many clients a sample has: `sample` is a share of them up to 1, above that their number.
+
+    >>> sample_size(0.25, 10), sample_size(4, 10), sample_size(100, 10)
+    (2, 4, 10)
+    """
+    return part_of(sample, clients) if sample <= 1 else min(int(sample), clients)
+
+
+def sample_clients(fleet: Fleet, sample: float, rng: np.random.Generator) -> list[int]:
+    """A sample of the clients (see `sample_size`) without replacement, in ascending order.
 
     >>> fleet = Fleet(np.ones((10, 1)))
     >>> sample_clients(fleet, 0.25, np.random.default_rng(0)), len(sample_clients(fleet, 1.0, np.random.default_rng(0)))
     ([6, 7], 10)
     """
-    count = part_of(share, fleet.clients)
+    count = sample_size(sample, fleet.clients)
     if count >= fleet.clients:
         return list(range(fleet.clients))
     return sorted(rng.choice(fleet.clients, size=count, replace=False).tolist())
@@ -56,6 +66,7 @@ def group_odds(covs: ArrayLike, sampling: GroupSampling) -> Floats:
         "uniform": np.zeros_like(inverse),
         "rcov": np.log(inverse),
         "srcov": 2 * np.log(inverse),
+        "ercov": inverse,
         "esrcov": inverse**2,
     }[sampling]
     odds: Floats = log_softmax(log_w)

@@ -8,6 +8,7 @@ from tests.fakes import small_fleet
 import covey
 from covey.algorithms import ALGORITHMS, Architecture, make_algorithm
 from covey.errors import BadValue, UnknownName
+from covey.experiment import Experiment
 from covey.fleet import Fleet
 from covey.plan import Forest, Ring, Star, Train, clients, edge, leaves, trainings, transfers
 from covey.store import Store
@@ -146,13 +147,56 @@ def test_a_ring_follows_the_sun():
     assert window_of[order(plan)].tolist() == [0] * 4 + [1] * 4 + [2] * 4
 
 
-def test_a_sample_of_the_clients():
+@pytest.mark.parametrize("sample", [0.5, 6])
+def test_a_sample_of_the_clients(sample):
     for shape in SHAPES:
-        plan, groups = planned(shape=shape, groups=3, sample=0.5)
+        plan, groups = planned(shape=shape, groups=3, sample=sample)
         assert len(clients(plan)) == 6
         if isinstance(plan, Forest):
             for slot, child in zip(plan.slots, plan.children, strict=True):
                 assert clients(child) <= set(groups[slot])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_clients_are_sampled_every_round_or_once(shape):
+    for once, most in ((False, 12), (True, 4)):
+        algorithm = Architecture(shape=shape, groups=3, sample=4, once=once)
+        state = algorithm.start(FLEET, np.random.default_rng(0))
+        seen = [clients(algorithm.plan(r, FLEET, state, np.random.default_rng(r))) for r in range(1, 30)]
+        assert all(len(taken) == 4 for taken in seen)
+        assert len(set().union(*seen)) == most
+
+
+def test_star_rings_weigh_groups_by_their_samples_not_by_visits():
+    fleet = Fleet(np.array([[1], [2], [4], [8], [16], [32]]))
+    algorithm = Architecture(shape="star-rings", hops=5)
+    state = {"groups": [[0, 1], [2, 3, 4, 5]], "seed": 3}
+    plan = algorithm.plan(1, fleet, state, np.random.default_rng(0))
+    # the first ring visits its two clients two or three times each, the second visits one of its four twice
+    assert [trainings(ring) for ring in plan.children] == [5, 5]
+    assert plan.weights == (1 + 2, 4 + 8 + 16 + 32)
+    chains = Architecture(shape="star-rings", chains=2).plan(1, fleet, state, np.random.default_rng(0))
+    assert chains.weights == (3, 60)
+
+
+@pytest.mark.parametrize("shape", ["stars", "rings"])
+def test_clients_belong_to_their_group_from_the_start(shape):
+    fleet = small_fleet([6, 9, 12, 8, 7, 5], edge_of=[0, 0, 1, 1, 2, 2])
+    settings = {"algorithm": shape, "grouping": "edge", "sample": 2, "rounds": 1, "batch": 4}
+    loop = Experiment.make({**settings, "mode": "one-by-one", "model": "softmax-regression"}).make_loop(fleet=fleet)
+    progress = loop.begin()
+    assert progress.home.tolist() == [0, 0, 1, 1, 2, 2]
+    assert len(progress.models) == 3
+    loop.go(progress)
+    assert progress.home.tolist() == [0, 0, 1, 1, 2, 2]
+    assert 1 <= sum(not model.equal(loop.begin().models[0]) for model in progress.models) <= 2
+
+
+def test_one_global_model_is_everybodys():
+    for shape in ("star-stars", "star-rings", "ring-stars", "ring-rings", "star", "ring"):
+        progress = Experiment.make({"algorithm": shape, "clients": 6, "samples": 12}).make_loop().begin()
+        assert progress.home.tolist() == [0] * 6
+        assert len(progress.models) == 1
 
 
 # --- names and settings
@@ -164,7 +208,7 @@ def test_every_shape_has_a_name_of_its_own(shape):
     assert algorithm.shape == shape
     assert ALGORITHMS.entry(shape).summary.lower().startswith(shape)
     other = "ring" if shape == "star" else "star"
-    with pytest.raises(BadValue, match=f"shape is '{other}'; allowed is '{shape}', as the name says"):
+    with pytest.raises(BadValue, match=f"shape is '{other}'; allowed is '{shape}', which is what '{shape}' stands for"):
         make_algorithm(shape, {"shape": other})
 
 
@@ -175,7 +219,10 @@ def test_every_shape_has_a_name_of_its_own(shape):
         ({"groups": 0}, "groups is 0; allowed is a number greater than or equal to 1"),
         ({"tau2": 0}, "tau2 is 0; allowed is a number greater than or equal to 1"),
         ({"chains": 0}, "chains is 0; allowed is a number greater than or equal to 1"),
-        ({"sample": 2}, "sample is 2; allowed is a number less than or equal to 1"),
+        ({"sample": 1.5}, "sample is 1.5; allowed is a share above 0 and up to 1, or a whole number of clients from 2"),
+        ({"sample": 0}, "sample is 0; allowed is a number greater than 0"),
+        ({"sketch": "Star"}, "setting of architecture is 'sketch'; allowed is one of chains, "),
+        ({"keeps_updates": True}, "setting of architecture is 'keeps_updates'; allowed is one of chains, "),
         ({"tau3": 2}, "setting of architecture is 'tau3'; allowed is one of chains, "),
     ],
 )

@@ -27,9 +27,9 @@ def test_a_share_of_the_clients_is_sampled_anew_every_round(sample, count):
     assert set().union(*map(clients, plans)) > clients(plans[0])
 
 
-@pytest.mark.parametrize("sample", [0, -0.1, 1.5])
-def test_a_share_is_above_0_and_up_to_1(sample):
-    with pytest.raises(BadValue, match=f"sample is {sample}; allowed is a number (greater|less) than"):
+@pytest.mark.parametrize("sample", [0, -0.1, 1.5, float("inf"), float("nan")])
+def test_a_sample_is_a_share_or_a_number_of_clients(sample):
+    with pytest.raises(BadValue, match=f"sample is {sample}; allowed is (a number greater than 0|a share|a finite)"):
         make_algorithm("fedavg", {"sample": sample})
 
 

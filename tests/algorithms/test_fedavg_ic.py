@@ -1,9 +1,12 @@
 import numpy as np
+import pytest
 import torch
 from tests.algorithms.tiny import close, fleet_of, mean, run, step
 
-from covey.algorithms import FedAvg, FedAvgC, FedAvgI, FedAvgIC
+from covey.algorithms import FedAvg, FedAvgIC, make_algorithm
+from covey.errors import BadValue
 from covey.experiment import Experiment
+from covey.grouping import group
 from covey.plan import clients, combine, transfers
 
 P, Q, R = (1.0, 0), (2.0, 1), (3.0, 0)
@@ -87,22 +90,48 @@ def test_the_decay_is_a_ring_of_stars_and_equals_rounds_without_it():
     assert str(plan.children[0].children[0].at) == "client 1"
 
 
-def test_gradients_are_sent_once():
-    progress = digits(FedAvgIC(groups=2, combined=False, tau2=1), rounds=2)
+def test_gradients_are_sent_once_and_by_those_who_group_by_them():
     # 12 models of the warm-up, 12 gradients, and in round 2 one model a group
-    assert progress.traffic[("client", "cloud")] == 12 + 12 + 2
+    for name, gradients in (("fedavg-ic", 12), ("fedavg-i", 12), ("fedavg-c", 0)):
+        progress = digits(make_algorithm(name, {"groups": 2, "combined": False, "tau2": 1}), rounds=2)
+        assert progress.traffic[("client", "cloud")] == 12 + gradients + 2
 
 
 def test_the_variants_look_at_one_cost_each():
     fleet = Experiment.make(DIGITS).make_fleet()
     sizes = {}
-    for kind in (FedAvgI, FedAvgC, FedAvgIC):
-        algorithm = kind(groups=4)
+    for name in ("fedavg-i", "fedavg-c", "fedavg-ic"):
+        algorithm = make_algorithm(name, {"groups": 4})
         loop = Experiment.make(DIGITS).make_loop(algorithm=algorithm, fleet=fleet)
         progress = loop.begin()
         loop.go(progress, [lambda report: True])
-        sizes[kind] = progress.state["groups"]
+        sizes[name] = progress.state["groups"]
         plan = algorithm.plan(2, fleet, progress.state, np.random.default_rng(0))
         assert clients(plan) == set(range(12))
-    assert (FedAvgI().alpha_comm, FedAvgC().alpha_iid) == (0, 0)
-    assert sizes[FedAvgI] != sizes[FedAvgC]
+    assert sizes["fedavg-i"] != sizes["fedavg-c"]
+    with pytest.raises(BadValue, match=r"alpha_comm is 1; allowed is 0.0, which is what 'fedavg-i' stands for"):
+        make_algorithm("fedavg-i", {"alpha_comm": 1})
+
+
+def test_the_settings_of_the_grouping_reach_it(monkeypatch):
+    asked = []
+
+    def noted(name, labels, **given):
+        asked.append(given)
+        return group(name, labels, **given)
+
+    monkeypatch.setattr("covey.algorithms.fedavg_ic.group", noted)
+    settings = {"assign": "own", "steady": 2, "max_size": 9, "search": 0, "alpha_iid": 0.5, "alpha_comm": 2.0}
+    digits(FedAvgIC(groups=3, **settings), rounds=1)
+    digits(FedAvgIC(groups=3, search=2), rounds=1)
+    assert {name: asked[0][name] for name in settings} == settings
+    assert asked[1]["search"] == 2
+
+
+def test_settings_that_no_grouping_could_meet_are_refused_before_training():
+    with pytest.raises(BadValue, match="search is 1; allowed is 0 with assign 'own'"):
+        FedAvgIC(assign="own", search=1)
+    fleet = fleet_of([P], [Q], [R])
+    with pytest.raises(BadValue, match="max_size is 1; allowed is 2 or more for 3 clients in 2 groups"):
+        run(FedAvgIC(groups=2, max_size=1), fleet)
+    assert run(FedAvgIC(groups=2, max_size=2), fleet).round == 1

@@ -1,11 +1,15 @@
 import numpy as np
 from tests.algorithms.tiny import close, fleet_of, mean, run, step
 
-from covey.algorithms import FLHC, HFL
+from covey.algorithms import FLHC, make_algorithm
 from covey.plan import Forest, Mesh
 
 P, Q = (1.0, 0), (3.0, 1)
 WARM = mean((2, step((0, 0), P)), (1, step((0, 0), Q)))
+
+
+def hfl(**given):
+    return make_algorithm("hfl", given)
 
 
 def fleet():
@@ -23,18 +27,18 @@ def test_a_common_round_then_clusters_by_hand():
 
 
 def test_hfl_averages_all_clusters_now_and_then():
-    progress = run(HFL(after=1, clusters=2, global_every=2), fleet(), rounds=2)
+    progress = run(hfl(after=1, clusters=2, global_every=2), fleet(), rounds=2)
     together = mean((2, step(WARM, P)), (1, step(WARM, Q)))
     assert len(progress.models) == 2
     assert all(close(model, together) for model in progress.models)
     # at the cloud, where the clusters' models are anyway: no more traffic than without
     assert progress.traffic == run(FLHC(after=1, clusters=2), fleet(), rounds=2).traffic
-    progress = run(HFL(after=1, clusters=2, global_every=2), fleet(), rounds=3)
+    progress = run(hfl(after=1, clusters=2, global_every=2), fleet(), rounds=3)
     assert close(progress.models[progress.home[1]], step(together, Q))
 
 
 def test_plans():
-    algorithm = HFL(after=1, global_every=3)
+    algorithm = hfl(after=1, global_every=3)
     state = {"clusters": [[0, 2], [1]]}
     rng = np.random.default_rng(0)
     assert isinstance(algorithm.plan(2, fleet(), state, rng), Forest)

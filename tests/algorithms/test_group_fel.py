@@ -159,7 +159,7 @@ def test_any_grouping_trains(grouping):
     assert torch.isfinite(model).all()
 
 
-@pytest.mark.parametrize("sampling", ["uniform", "rcov", "srcov", "esrcov"])
+@pytest.mark.parametrize("sampling", ["uniform", "rcov", "srcov", "ercov", "esrcov"])
 @pytest.mark.parametrize("aggregation", ["plain", "stabilised"])
 def test_any_sampling_trains(sampling, aggregation):
     settings = {"sampling": sampling, "aggregation": aggregation, "min_size": 3, "sample": 0.5, "lr": 0.1}
@@ -174,8 +174,9 @@ def test_baselines_are_settings_of_the_frame(name, grouping, regroup):
     fleet, settings = random_fleet(SIZES, edge_of=EDGES), {"min_size": 3, "rounds": 2, "lr": 0.1}
     baseline = model_after(name, fleet, small_network(), **settings)
     frame = {"grouping": grouping, "sampling": "uniform", "regroup": regroup}
+    frame |= {"explore": 1.0} if name == "fed-cbs" else {}
     assert torch.equal(baseline, model_after("group-fel", fleet, small_network(), **frame, **settings))
-    with pytest.raises(BadValue, match=f"grouping is 'cov'; allowed is '{grouping}'"):
+    with pytest.raises(BadValue, match=f"grouping is 'cov'; allowed is '{grouping}', which is what '{name}' stands"):
         make_algorithm(name, {"grouping": "cov"})
 
 
@@ -183,3 +184,50 @@ def test_a_small_edge_is_one_group():
     fleet = random_fleet((4, 4, 4, 4, 4), edge_of=(0, 0, 0, 0, 1))
     groups = GroupFEL(min_size=4).start(fleet, rng())["groups"]
     assert sorted(map(sorted, groups)) == [[0, 1, 2, 3], [4]]
+
+
+def test_share_does_not_control_sizes():
+    # 20 clients by 5 are 4 groups; with a least size of 5 every group would have exactly 5
+    labels = np.random.default_rng(3).dirichlet([0.2] * 5, 20) * 100 // 1
+    sizes = {tuple(sorted(map(len, groups_of("share", labels, seed)))) for seed in range(5)}
+    assert all(len(found) == 4 and sum(found) == 20 for found in sizes)
+    assert any(max(found) > 5 for found in sizes)
+    assert {tuple(map(len, groups_of("ouea", labels, seed))) for seed in range(5)} != sizes
+
+
+def groups_of(name, labels, seed, **given):
+    return make_algorithm(name, given).start(Fleet(labels), np.random.default_rng(seed))["groups"]
+
+
+def test_lambda_of_qcid_is_a_setting():
+    labels = np.random.default_rng(0).dirichlet([0.5] * 4, 24) * 50 // 1
+    found = [[groups_of("fed-cbs", labels, seed, min_size=3, explore=e) for seed in range(4)] for e in (0, 1, 1000)]
+    assert found[0] != found[2]
+    assert found[1] == [groups_of("fed-cbs", labels, seed, min_size=3) for seed in range(4)]
+
+
+@pytest.mark.parametrize("given", [{"max_cov": 0.5, "grouping": "random"}, {"explore": 1.0}])
+def test_a_setting_of_another_grouping_is_refused(given):
+    with pytest.raises(BadValue, match="allowed is a setting of other groupings than"):
+        make_algorithm("group-fel", given)
+
+
+def test_max_cov_reaches_the_grouping():
+    labels = np.random.default_rng(0).dirichlet([0.3] * 6, 40) * 50 // 1
+    few, many = (len(groups_of("group-fel", labels, 0, max_cov=c, min_size=2)) for c in (0.05, 9.0))
+    assert few < many == len(groups_of("group-fel", labels, 0, max_cov=20.0, min_size=2))
+    assert groups_of("group-fel", labels, 0) == groups_of("group-fel", labels, 0, max_cov=1.0)
+
+
+def test_gradients_for_a_grouping_are_sent_to_the_edges():
+    fleet = random_fleet(SIZES, edge_of=EDGES)
+    settings = {"min_size": 3, "lr": 0.1, "sample": 1.0, "rounds": 4, "regroup": 2}
+    sent = []
+    for grouping in ("fl-hc", "random"):
+        loop = loop_of("group-fel", fleet, small_network(), grouping=grouping, **settings)
+        progress = loop.begin()
+        sent.append(progress.traffic[("client", "edge")])
+        loop.go(progress)
+        sent.append(progress.traffic[("client", "edge")])
+    # every round 5 models a client (K = 5); 12 gradients before round 1 and after rounds 2 and 4
+    assert sent == [12, 4 * 5 * 12 + 3 * 12, 0, 4 * 5 * 12]

@@ -1,11 +1,14 @@
 import numpy as np
+import pytest
 import torch
-from tests.algorithms.tiny import close, fleet_of, mean, run, step
+from tests.algorithms.tiny import Two, close, fleet_of, mean, run, step
 
-from covey.algorithms import IHCFL, FedAvg
+from covey.algorithms import IHCFL, FedAvg, make_algorithm
 from covey.algorithms.base import Outcome
-from covey.algorithms.ihc_fl import _costs
+from covey.algorithms.ihc_fl import _costs, _line
+from covey.errors import BadValue, RunFailed
 from covey.experiment import Experiment
+from covey.grouping import group
 from covey.plan import Mesh, clients
 
 P, Q = (1.0, 0), (2.0, 1)
@@ -76,6 +79,73 @@ def test_a_head_that_dies_is_replaced_by_the_next_best():
     assert isinstance(plan, Mesh)
     assert str(plan.children[0].at) == "client 0"
     assert clients(plan) == {0, 1, 3, 4, 5}
+
+
+def killed(algorithm, state, rounds):
+    """The state before every one of these rounds."""
+    states = []
+    for round in rounds:
+        state = algorithm.learn(state, outcome(round - 1), np.random.default_rng(0))
+        states.append(state)
+    return states
+
+
+def test_the_dead_do_not_count_and_nobody_dies_twice():
+    # sizes 3, 2, 1: first the head of the first cluster, whose two others tie with the second cluster; then 0, 5, 3 …
+    state = {"clusters": [[2, 0, 3], [5, 4], [1]], "links": [[0, 1], [1, 2]], "dead": []}
+    dead = [s["dead"] for s in killed(IHCFL(kill=(3, 4, 5, 6, 7, 8)), state, range(3, 9))]
+    assert dead[0] == [2]
+    assert dead[1] in ([2, 0], [2, 5])
+    assert dead[2] == [2, 0, 5]
+    assert sorted(dead[-1]) == [0, 1, 2, 3, 4, 5]
+
+
+def test_two_heads_may_die_at_once():
+    state = {"clusters": [[2, 0, 3], [5, 4], [1]], "links": [[0, 1], [1, 2]], "dead": []}
+    assert len(killed(IHCFL(kill=(3, 3)), state, [3])[0]["dead"]) == 2
+
+
+def test_when_all_are_dead_the_run_ends_and_says_so():
+    loop = Experiment.make({"rounds": 6, "mode": "one-by-one", "batch": 0}).make_loop(
+        algorithm=IHCFL(kill=(2, 3, 4, 5)), fleet=fleet_of([P], [Q], [P]), module=Two()
+    )
+    progress = loop.begin()
+    with pytest.raises(RunFailed, match=r"round 4: all 3 clients have died \(kill\); nobody is left to train"):
+        loop.go(progress)
+    assert progress.trainings == 3 + 2 + 1
+    with pytest.raises(BadValue, match=r"kill\.0 is 1; allowed is a number greater than or equal to 2"):
+        make_algorithm("ihc-fl", {"kill": [1]})
+
+
+def test_members_lead_in_the_order_of_their_costs():
+    # head 4; sums of costs to the others: 0 pays 1 + 2 + 9 = 12, 1 pays 1 + 1 + 9 = 11, 2 pays 2 + 1 + 1 = 4
+    costs = np.zeros((5, 5))
+    for i, j, cost in ((0, 1, 1.0), (0, 2, 2.0), (1, 2, 1.0), (0, 4, 9.0), (1, 4, 9.0), (2, 4, 1.0), (3, 2, 50.0)):
+        costs[i, j] = costs[j, i] = cost
+    assert _line(4, [0, 1, 2, 4], costs) == [4, 2, 1, 0]
+
+
+def test_the_settings_of_the_grouping_reach_it(monkeypatch):
+    asked = []
+
+    def noted(name, labels, **given):
+        asked.append(given)
+        return group(name, labels, **given)
+
+    monkeypatch.setattr("covey.algorithms.ihc_fl.group", noted)
+    settings = {"epsilon": 0.9, "between": "heads", "degree": 3, "method": "search"}
+    run(IHCFL(**settings, ratio=2.0, heads=2), six())
+    assert {name: asked[0][name] for name in settings} == settings
+    assert (asked[0]["gamma"], asked[0]["groups"]) == (1.8, 2)
+    run(IHCFL(), six())
+    # P and Q pull in opposite directions, and everybody has an alike: epsilon, and so gamma, are 0
+    assert (asked[1]["epsilon"], asked[1]["between"], asked[1]["groups"]) == (None, "clusters", None)
+    assert asked[1]["gamma"] == pytest.approx(0)
+
+
+def test_more_heads_than_clients_are_refused_before_training():
+    with pytest.raises(BadValue, match="heads is 7; allowed is at most the 6 clients"):
+        run(IHCFL(heads=7), six())
 
 
 def test_a_head_that_does_not_answer_steps_back():

@@ -4,8 +4,9 @@ import torch
 from tests.algorithms.tiny import close, fleet_of, mean, run, step
 
 from covey.algorithms import FedAvg, Tornado, Tornadoes, TornadoRings, make_algorithm
+from covey.errors import BadValue
 from covey.experiment import Experiment
-from covey.plan import Forest, Ring, Star, Train, clients
+from covey.plan import Ring, Star, Train, clients
 
 P, Q, R, S = (1.0, 0), (2.0, 1), (3.0, 0), (0.5, 1)
 DIGITS = {
@@ -19,6 +20,10 @@ DIGITS = {
 }
 
 
+# one epoch a node and all clients, as by hand
+PLAIN = {"tau1": 1, "sample": 1.0}
+
+
 def digits(algorithm, **more):
     loop = Experiment.make({**DIGITS, **more}).make_loop(algorithm=algorithm)
     progress = loop.begin()
@@ -29,7 +34,7 @@ def digits(algorithm, **more):
 def test_tornado_by_hand():
     # two groups of one client each, two chains: after round 1 one chain has been at P and the other at Q
     fleet = fleet_of([P], [Q])
-    progress = run(Tornado(groups=2, chains=2, tau2=2), fleet)
+    progress = run(Tornado(**PLAIN, groups=2, chains=2, tau2=2), fleet)
     at_p, at_q = step(step((0, 0), P), P), step(step((0, 0), Q), Q)
     first, second, shown = progress.models
     assert {close(first, at_p), close(first, at_q)} == {True, False}
@@ -40,7 +45,7 @@ def test_tornado_by_hand():
 
 def test_tornado_chains_change_groups_and_live_on():
     fleet = fleet_of([P], [Q])
-    algorithm = Tornado(groups=2, chains=2, tau2=1)
+    algorithm = Tornado(**PLAIN, groups=2, chains=2, tau2=1)
     state = algorithm.start(fleet, np.random.default_rng(0))
     plans = [algorithm.plan(r, fleet, state, np.random.default_rng(r)) for r in (1, 2)]
     where = [[sorted(clients(child)) for child in plan.children] for plan in plans]
@@ -53,10 +58,10 @@ def test_tornado_chains_change_groups_and_live_on():
 def test_tornadoes_by_hand():
     # one group of P and (R, R), two chains that visit one node each: their mean is by the samples of the node they left
     fleet = fleet_of([P], [R, R])
-    progress = run(Tornadoes(groups=1, chains=2, tau2=1), fleet)
+    progress = run(Tornadoes(**PLAIN, groups=1, chains=2, tau2=1), fleet)
     assert close(progress.models[0], mean((1, step((0, 0), P)), (2, step((0, 0), R, R))))
     # two hops: the chain that began at P ends at R and weighs 2, the other ends at P and weighs 1
-    progress = run(Tornadoes(groups=1, chains=2, tau2=2), fleet)
+    progress = run(Tornadoes(**PLAIN, groups=1, chains=2, tau2=2), fleet)
     ends_at_r, ends_at_p = step(step((0, 0), P), R, R), step(step((0, 0), R, R), P)
     assert close(progress.models[0], mean((2, ends_at_r), (1, ends_at_p)))
 
@@ -64,13 +69,13 @@ def test_tornadoes_by_hand():
 def test_tornado_rings_by_hand():
     # groups of one client each keep their own models
     fleet = fleet_of([P], [Q])
-    progress = run(TornadoRings(groups=2, chains=2, tau2=2), fleet)
+    progress = run(TornadoRings(**PLAIN, groups=2, chains=2, tau2=2), fleet)
     for i, sample in enumerate((P, Q)):
         assert close(progress.models[progress.home[i]], step(step((0, 0), sample), sample))
 
 
 def test_tornadoes_with_one_client_groups_is_fedavg():
-    tornadoes = digits(Tornadoes(groups=8, chains=3, tau2=1))
+    tornadoes = digits(Tornadoes(**PLAIN, groups=8, chains=3, tau2=1))
     assert torch.allclose(tornadoes.models[0], digits(FedAvg()).models[0], atol=1e-6)
 
 
@@ -79,8 +84,8 @@ def test_tornadoes_with_one_chain_and_one_group_is_ring():
     state = {"groups": [[0, 1, 2, 3]], "seed": 5}
     for round in (1, 2):
         rng = np.random.default_rng(0)
-        plan = Tornadoes(groups=1, chains=1, tau2=4).plan(round, fleet, state, rng)
-        ring = make_algorithm("rings", {"groups": 1}).plan(round, fleet, state, rng).children[0]
+        plan = Tornadoes(**PLAIN, groups=1, chains=1, tau2=4).plan(round, fleet, state, rng)
+        ring = make_algorithm("rings", {"groups": 1, "tau1": 1}).plan(round, fleet, state, rng).children[0]
         assert plan.children == (ring,)
         assert isinstance(ring, Ring)
         assert sorted(leaf.client for leaf in ring.children) == [0, 1, 2, 3]
@@ -107,10 +112,11 @@ class _Fixed(FedAvg):
         return self.fixed
 
 
+@pytest.mark.parametrize("sample", [0.5, 4])
 @pytest.mark.parametrize("kind", [Tornado, Tornadoes, TornadoRings])
-def test_sampled_clients_only(kind):
+def test_sampled_clients_only(kind, sample):
     fleet = Experiment.make(DIGITS).make_fleet()
-    algorithm = kind(groups=3, chains=2, tau2=2, sample=0.5)
+    algorithm = kind(groups=3, chains=2, tau2=2, sample=sample)
     state = algorithm.start(fleet, np.random.default_rng(0))
     seen = [clients(algorithm.plan(r, fleet, state, np.random.default_rng(r))) for r in range(1, 9)]
     assert all(1 <= len(s) <= 4 for s in seen)
@@ -121,7 +127,9 @@ def test_sampled_clients_only(kind):
 def test_rings_of_tornadoes_follow_the_sun():
     windows = np.array([1, 0, 1, 0, 1, 0])
     fleet = fleet_of([P], [Q], [R], [S], [P], [Q], window_of=windows)
-    plan = Tornadoes(groups=1, chains=3, tau2=6).plan(1, fleet, {"groups": [list(range(6))], "seed": 1}, fresh())
+    plan = Tornadoes(**PLAIN, groups=1, chains=3, tau2=6).plan(
+        1, fleet, {"groups": [list(range(6))], "seed": 1}, fresh()
+    )
     for ring in plan.children[0].children:
         assert windows[[leaf.client for leaf in ring.children]].tolist() == [0, 0, 0, 1, 1, 1]
 
@@ -129,7 +137,7 @@ def test_rings_of_tornadoes_follow_the_sun():
 def test_groups_of_tornado_are_awake_together():
     windows = np.array([1, 0, 1, 0, 1, 0])
     fleet = fleet_of([P], [Q], [R], [S], [P], [Q], window_of=windows)
-    algorithm = Tornado(groups=2, chains=1, tau2=1)
+    algorithm = Tornado(**PLAIN, groups=2, chains=1, tau2=1)
     state = algorithm.start(fleet, fresh())
     days = [algorithm.plan(r, fleet, state, fresh()) for r in (1, 2, 3, 4)]
     assert [set(windows[list(clients(day))]) for day in days] == [{0}, {1}, {0}, {1}]
@@ -139,23 +147,71 @@ def fresh():
     return np.random.default_rng(0)
 
 
-@pytest.mark.parametrize(
-    ("name", "shape", "chains", "groups"),
-    [
-        ("tornado-hierfavg", Star, 1, 5),
-        ("tornado-astraea", Star, 1, 2),
-        ("tornado-mm-psgd", Ring, 1, 10),
-        ("tornado-ifca", Forest, 1, 10),
-        ("tornado-semicyclic", Forest, 1, 5),
-    ],
-)
-def test_what_tornadoaggregate_makes_of_its_baselines(name, shape, chains, groups):
+def test_clients_of_tornado_rings_belong_to_their_group_though_they_are_not_sampled():
+    fleet = fleet_of(*[[P]] * 6, *[[Q]] * 6)
+    progress = run(TornadoRings(groups=2, chains=1, tau1=1, sample=2), fleet, rounds=2)
+    groups = progress.state["groups"]
+    assert len(progress.models) == 2
+    assert [progress.home[i] for members in groups for i in members] == [k for k, g in enumerate(groups) for _ in g]
+    trained = {i for g in progress.state["sampled"] for i in g}
+    assert len(trained) == 2
+
+
+def test_tornadoes_weigh_groups_by_their_samples():
+    fleet = fleet_of([P], [P, P], [Q] * 4, [Q] * 8)
+    state = {"groups": [[0, 1], [2, 3]], "seed": 1}
+    plan = Tornadoes(chains=1, tau2=3).plan(1, fleet, state, fresh())
+    assert plan.weights == (1 + 2, 4 + 8)
+
+
+# TornadoAggregate's Table 4: grouping, |G|, chains, and how the 100 epochs of a round are spent
+TABLE_4 = {
+    "tornado-fedavg": ("star", "random", 1, 1, [100]),
+    "tornado-hierfavg": ("star-stars", "random", 5, 1, [10] * 10),
+    "tornado-astraea": ("star-rings", "emd-iid", 2, 1, [10] * 10),
+    "tornado-mm-psgd": ("ring-stars", "emd-cluster", 10, 1, [10] * 10),
+    "tornado-ifca": ("stars", "emd-cluster", 10, 1, [100]),
+    "tornado-semicyclic": ("rings", "random", 5, 1, [100]),
+    "tornado": (None, "emd-iid", 2, 2, [10] * 10),
+    "tornadoes": (None, "emd-cluster", 10, 10, [10] * 10),
+    "tornado-rings": (None, "emd-cluster", 10, 10, [100]),
+}
+
+
+def in_sequence(plan):
+    """The epochs of the trainings that come one after the other along the first branch."""
+    if isinstance(plan, Train):
+        return [plan.epochs]
+    if isinstance(plan, Ring):
+        return [epochs for child in plan.children for epochs in in_sequence(child)]
+    return in_sequence(plan.children[0]) * getattr(plan, "rounds", 1)
+
+
+@pytest.mark.parametrize("name", TABLE_4)
+def test_a_round_is_as_table_4_has_it(name):
+    shape, grouping, groups, chains, epochs = TABLE_4[name]
     algorithm = make_algorithm(name)
-    assert (algorithm.chains, algorithm.groups) == (chains, groups)
-    labels = [[(1.0, i % 2)] for i in range(20)]
-    fleet = fleet_of(*labels)
+    assert getattr(algorithm, "shape", None) == shape
+    assert getattr(algorithm, "grouping", grouping) == grouping
+    assert algorithm.chains == chains
+    fleet = fleet_of(*[[(1.0, i % 2)] for i in range(110)])
     state = algorithm.start(fleet, fresh())
-    plan = algorithm.plan(1, fleet, state, fresh())
-    assert isinstance(plan, shape)
     assert len(state["groups"]) == groups
-    assert isinstance(plan.children[0].children[0], Train)
+    plans = [algorithm.plan(r, fleet, state, np.random.default_rng(r)) for r in range(1, 9)]
+    assert in_sequence(plans[0]) == epochs
+    # a hundred clients are sampled; stars and rings sample once, all others every round
+    seen = [clients(plan) for plan in plans]
+    if name in ("tornado-ifca", "tornado-semicyclic", "tornado-rings"):
+        once = {i for g in state["sampled"] for i in g}
+        assert len(once) == 100
+        assert set().union(*seen) <= once
+    else:
+        assert "sampled" not in state
+    if name in ("tornado-fedavg", "tornado-hierfavg", "tornado-ifca"):  # the others visit a part of the sample
+        assert {len(taken) for taken in seen} == {100}
+
+
+def test_a_preset_takes_other_settings_but_not_another_shape():
+    assert make_algorithm("tornado-hierfavg", {"tau2": 3, "sample": 0.5}).tau2 == 3
+    with pytest.raises(BadValue, match="shape is 'rings'; allowed is 'star-stars', which is what 'tornado-hierfavg'"):
+        make_algorithm("tornado-hierfavg", {"shape": "rings"})

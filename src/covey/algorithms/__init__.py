@@ -5,21 +5,21 @@ from covey.algorithms.astraea import Astraea
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, make_algorithm
 from covey.algorithms.cfl import CFL
 from covey.algorithms.fedavg import FedAvg
-from covey.algorithms.fedavg_ic import FedAvgC, FedAvgI, FedAvgIC
+from covey.algorithms.fedavg_ic import FedAvgIC
 from covey.algorithms.fedclar import FedCLAR
 from covey.algorithms.fedfusion import FedFusion
 from covey.algorithms.fedgsp import FedGSP
 from covey.algorithms.fedmmd import FedMMD
 from covey.algorithms.fedopt import FedAdagrad, FedAdam, FedYogi
 from covey.algorithms.fedprox import FedProx
-from covey.algorithms.fl_hc import FLHC, HFL
-from covey.algorithms.group_fel import OUEA, SHARE, FedCBS, GroupFEL
+from covey.algorithms.fl_hc import FLHC
+from covey.algorithms.group_fel import GroupFEL
 from covey.algorithms.hierfavg import HierFAVG
 from covey.algorithms.ida import IDA
 from covey.algorithms.ifca import IFCA
 from covey.algorithms.ihc_fl import IHCFL
 from covey.algorithms.mm_psgd import MMPSGD
-from covey.algorithms.naive_gsp import NaiveGSP, NaiveGSPICG
+from covey.algorithms.naive_gsp import NaiveGSP
 from covey.algorithms.scaffold import SCAFFOLD
 from covey.algorithms.semicyclic import SemiCyclic
 from covey.algorithms.tornado import Tornado, Tornadoes, TornadoRings
@@ -28,24 +28,18 @@ __all__ = [
     "ALGORITHMS",
     "CFL",
     "FLHC",
-    "HFL",
     "IDA",
     "IFCA",
     "IHCFL",
     "MMPSGD",
-    "OUEA",
     "SCAFFOLD",
-    "SHARE",
     "Algorithm",
     "Architecture",
     "Astraea",
     "FedAdagrad",
     "FedAdam",
     "FedAvg",
-    "FedAvgC",
-    "FedAvgI",
     "FedAvgIC",
-    "FedCBS",
     "FedCLAR",
     "FedFusion",
     "FedGSP",
@@ -55,7 +49,6 @@ __all__ = [
     "GroupFEL",
     "HierFAVG",
     "NaiveGSP",
-    "NaiveGSPICG",
     "Outcome",
     "SemiCyclic",
     "State",

@@ -5,21 +5,21 @@ Definitions 1 to 8. tau1 is `tau1` local epochs; tau2 is `tau2` group rounds of 
 
 A ring is passed once a round unless `hops` says how many nodes its chains visit. Chains that end in a star are merged
 there by the samples of the nodes they have just left; chains of a global ring live on from round to round and their
-mean is evaluated.
+mean is evaluated. The cloud of STAR-rings weighs a group by the samples of its clients, |D^k|, however many of them its
+ring has visited.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
-from covey.algorithms.common import Chains, Groups, Sample, Tau1, Tau2, awake
-from covey.algorithms.rings import evaluate_mean, visited
-from covey.errors import BadValue
+from covey.algorithms.common import Chains, GroupCount, Sample, Tau1, Tau2, model_per_group, sampled
+from covey.algorithms.rings import evaluate_mean, samples_of, visited
 from covey.fleet import Fleet
 from covey.grouping import group
 from covey.plan import Forest, Plan, Ring, Star, Train, edge
@@ -43,30 +43,35 @@ SKETCHES: dict[Shape, str] = {
 class Architecture(Algorithm):
     """Any of the eight architectures over any grouping."""
 
-    sketch: ClassVar[str] = "any of the eight"
-
     shape: Annotated[Shape, Field(description="which of the eight architectures")] = "star-stars"
     grouping: Annotated[str, Field(description="how clients are grouped")] = "random"
-    groups: Groups = 5
+    groups: GroupCount = 5
     tau1: Tau1 = None
     tau2: Tau2 = 1
     hops: Annotated[int | None, Field(ge=1, description="nodes a ring visits in a round; all unless given")] = None
     chains: Chains = 1
     sample: Sample = 1.0
+    once: Annotated[bool, Field(description="sample clients before the first round, for all rounds")] = False
+
+    @property
+    def sketch(self) -> str:
+        """The plan of a round in short."""
+        return SKETCHES[self.shape]
 
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
-        """Group once; keep a seed for the rings' orders."""
+        """Group once; keep a seed for the rings' orders and, with `once`, who is sampled."""
         if self.shape in ("star", "ring"):
             groups = [list(range(fleet.clients))]
         else:
             wanted = None if self.grouping == "edge" else min(self.groups, fleet.clients)
             found = group(self.grouping, fleet.labels, groups=wanted, rng=rng, edges=fleet.edge_of)
             groups = [list(members) for members in found]
-        return {"groups": groups, "seed": int(rng.integers(2**31))}
+        state: State = {"groups": groups, "seed": int(rng.integers(2**31))}
+        return {**state, "sampled": sampled(groups, fleet, self.sample, rng)} if self.once else state
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """The outer architecture over the inner ones."""
-        groups = awake(state["groups"], fleet, self.sample, rng)
+        groups = state["sampled"] if self.once else sampled(state["groups"], fleet, self.sample, rng)
         slots = [k for k, members in enumerate(groups) if members]
         if self.shape == "ring":
             trains = [Train(i, self.tau1) for i in groups[0]]
@@ -76,12 +81,16 @@ class Architecture(Algorithm):
             return inner[0]
         if self.shape in ("stars", "rings"):
             return Forest(inner, slots=slots)
-        if self.shape.startswith("star-"):
+        if self.shape == "star-stars":
             return Star(inner)
+        if self.shape == "star-rings":
+            return Star(inner, weights=samples_of([groups[k] for k in slots], fleet))
         return _chained(self._rings(inner, None, 0, round, fleet, state))
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
-        """Chains of a global ring are tested by their mean."""
+        """A model a group where groups keep to themselves; chains of a global ring are tested by their mean."""
+        if self.shape in ("stars", "rings") and outcome.round == 0:
+            model_per_group(outcome, state["groups"])
         nodes = outcome.fleet.clients if self.shape == "ring" else len(state["groups"])
         if self.shape.startswith("ring") and self.shape != "rings" and min(self.chains, nodes) > 1:
             evaluate_mean(outcome, min(self.chains, nodes))
@@ -134,65 +143,69 @@ def _chained(rings: Sequence[Ring]) -> Plan:
     return rings[0] if len(rings) == 1 else Forest(rings)
 
 
-def _preset(
-    name: str,
-    fixed: Shape,
-    summary: str,
-    *,
-    grouping_: str = "random",
-    groups_: int = 5,
-    hops_: int | None = None,
-) -> None:
-    """Register an architecture under a name of its own, so that `covey run star-rings` needs no setting."""
-
-    @settings
-    class Preset(Architecture):
-        shape: Annotated[Shape, Field(description="fixed by the name")] = fixed
-        grouping: Annotated[str, Field(description="how clients are grouped")] = grouping_
-        groups: Groups = groups_
-        hops: Annotated[int | None, Field(ge=1, description="nodes a ring visits in a round; all if none")] = hops_
-
-        def __post_init__(self) -> None:
-            if self.shape != fixed:
-                raise BadValue("shape", self.shape, f"{fixed!r}, as the name says; 'architecture' takes any")
-
-    Preset.__name__ = Preset.__qualname__ = "".join(part.title() for part in name.split("-")) + "Architecture"
-    Preset.__doc__ = summary
-    Preset.sketch = SKETCHES[fixed]
-    ALGORITHMS.add(name, Preset, paper=PAPER)
+def _named(shape: Shape, summary: str) -> None:
+    """Register a shape under its own name, so that `covey run star-rings` needs no setting."""
+    ALGORITHMS.add(shape, Architecture, summary=summary, paper=PAPER, settings={"shape": shape}, fixed=("shape",))
 
 
-_preset("star", "star", "STAR: everybody trains in parallel, the cloud averages.")
-_preset("ring", "ring", "RING: the model is handed from client to client.")
-_preset("star-stars", "star-stars", "STAR-stars: groups average tau2 times, then the cloud averages the groups.")
-_preset("star-rings", "star-rings", "STAR-rings: a ring in every group, then the cloud averages the groups.")
-_preset("ring-stars", "ring-stars", "RING-stars: groups average, and hand the model on from group to group.")
-_preset("ring-rings", "ring-rings", "RING-rings: a ring in every group, and a ring of groups.")
-_preset("stars", "stars", "stars: every group averages for itself, with no global model.")
-_preset("rings", "rings", "rings: a ring in every group, with no global model.")
+_named("star", "STAR: everybody trains in parallel, the cloud averages.")
+_named("ring", "RING: the model is handed from client to client.")
+_named("star-stars", "STAR-stars: groups average tau2 times, then the cloud averages the groups.")
+_named("star-rings", "STAR-rings: a ring in every group, then the cloud averages the groups.")
+_named("ring-stars", "RING-stars: groups average, and hand the model on from group to group.")
+_named("ring-rings", "RING-rings: a ring in every group, and a ring of groups.")
+_named("stars", "stars: every group averages for itself, with no global model.")
+_named("rings", "rings: a ring in every group, with no global model.")
 
-# what TornadoAggregate's Tables 2 and 4 make of the systems it compares with
-_preset("tornado-hierfavg", "star-stars", "TornadoAggregate's HierFAVG: STAR-stars over 5 random groups.")
-_preset(
-    "tornado-astraea",
+
+def _table_4(name: str, shape: Shape, summary: str, **given: Any) -> None:
+    """Register what TornadoAggregate's Tables 2 and 4 make of a system it compares with; 100 clients are sampled."""
+    ALGORITHMS.add(
+        f"tornado-{name}",
+        Architecture,
+        summary=f"TornadoAggregate's {summary}",
+        paper=PAPER,
+        settings={"shape": shape, "sample": 100, **given},
+        fixed=("shape",),
+    )
+
+
+_table_4("fedavg", "star", "FedAvg: STAR, 100 local epochs.", tau1=100)
+_table_4("hierfavg", "star-stars", "HierFAVG: STAR-stars over 5 random groups.", groups=5, tau1=10, tau2=10)
+_table_4(
+    "astraea",
     "star-rings",
-    "TornadoAggregate's Astraea: STAR-rings over 2 IID groups, no augmentation.",
-    grouping_="emd-iid",
-    groups_=2,
+    "Astraea: STAR-rings over 2 IID groups, no augmentation.",
+    grouping="emd-iid",
+    groups=2,
+    tau1=10,
+    hops=10,
 )
-_preset(
-    "tornado-mm-psgd",
+_table_4(
+    "mm-psgd",
     "ring-stars",
-    "TornadoAggregate's MM-PSGD: RING-stars over 10 clusters, one a round.",
-    grouping_="emd-cluster",
-    groups_=10,
-    hops_=1,
+    "MM-PSGD: RING-stars over 10 clusters, one a round.",
+    grouping="emd-cluster",
+    groups=10,
+    tau1=10,
+    tau2=10,
+    hops=1,
 )
-_preset(
-    "tornado-ifca",
+_table_4(
+    "ifca",
     "stars",
-    "TornadoAggregate's IFCA: stars over 10 clusters that stay as they are.",
-    grouping_="emd-cluster",
-    groups_=10,
+    "IFCA: stars over 10 clusters that stay as they are, clients sampled once.",
+    grouping="emd-cluster",
+    groups=10,
+    tau1=100,
+    once=True,
 )
-_preset("tornado-semicyclic", "rings", "TornadoAggregate's SemiCyclic: rings over 5 random groups.")
+_table_4(
+    "semicyclic",
+    "rings",
+    "SemiCyclic: rings over 5 random groups, clients sampled once, one node a round.",
+    groups=5,
+    tau1=100,
+    hops=1,
+    once=True,
+)

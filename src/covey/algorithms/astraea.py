@@ -17,7 +17,7 @@ from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
 from covey.algorithms.common import Sample, Tau1
-from covey.data.augment import augmented
+from covey.augment import augmented
 from covey.fleet import Fleet
 from covey.grouping import group
 from covey.plan import Plan, Ring, Star, Train

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
@@ -77,7 +78,24 @@ T = TypeVar("T")
 def settings(cls: type[T]) -> type[T]:
     """A frozen dataclass of keyword-only hyper-parameters that are checked, from Python and from the command line."""
     config = ConfigDict(arbitrary_types_allowed=True)
-    return cast("type[T]", pydantic_dataclass(frozen=True, kw_only=True, config=config)(cls))
+    made: Any = pydantic_dataclass(frozen=True, kw_only=True, config=config)(cls)
+    made.__init__ = _in_one_sentence(made.__init__, cls.__name__)
+    return cast("type[T]", made)
+
+
+def _in_one_sentence(init: Callable[..., None], owner: str) -> Callable[..., None]:
+    """That `__init__`, with the first fault it finds as one of covey's own errors."""
+
+    @wraps(init)
+    def sentence(self: Any, *given: Any, **named: Any) -> None:
+        for name in named.keys() - set(setting_names(type(self))):
+            raise UnknownName(f"setting of {owner}", name, setting_names(type(self)))
+        try:
+            init(self, *given, **named)
+        except ValidationError as error:
+            raise first_fault(error, owner) from None
+
+    return sentence
 
 
 @settings
@@ -85,11 +103,14 @@ class Algorithm(ABC):
     """A federated algorithm: makes the plan of every round, and may learn from what came of it.
 
     `keeps_updates`: `learn` wants every client's update (trained minus received model) in `outcome.updates`.
-    `sketch`: the plan of a round in short, for `covey list`.
     """
 
     keeps_updates: ClassVar[bool] = False
-    sketch: ClassVar[str] = ""
+
+    @property
+    def sketch(self) -> str:
+        """The plan of a round in short, for `covey list`."""
+        return ""
 
     def prepare(self, fleet: Fleet, rng: np.random.Generator) -> Fleet:
         """The fleet as this algorithm trains it (Astraea augments its data); asked once, before anything else."""
@@ -118,16 +139,30 @@ ALGORITHMS: Registry[type[Algorithm]] = Registry("algorithm")
 def make_algorithm(name: str, options: dict[str, Any] | None = None) -> Algorithm:
     """The algorithm of that name with these hyper-parameters (numbers may come as text).
 
-    >>> make_algorithm("fedavg", {"sample": "2"})
+    >>> make_algorithm("hierfavg", {"tau2": "0"})
     Traceback (most recent call last):
-    covey.errors.BadValue: sample is '2'; allowed is a number less than or equal to 1
+    covey.errors.BadValue: tau2 is '0'; allowed is a number greater than or equal to 1
     """
-    return checked(ALGORITHMS[name], options or {}, name)
+    entry, options = ALGORITHMS.entry(name), options or {}
+    for setting in entry.fixed:
+        meant = entry.settings[setting]
+        if options.get(setting, meant) != meant:
+            raise BadValue(setting, options[setting], f"{meant!r}, which is what {name!r} stands for")
+    return checked(entry.thing, {**entry.settings, **options}, name)
+
+
+def setting_names(kind: type[Any]) -> list[str]:
+    """What an algorithm (or any other class of settings) can be set by; what all its objects share is no setting.
+
+    >>> setting_names(ALGORITHMS["fedavg"])
+    ['sample']
+    """
+    return [f.name for f in fields(kind) if f.init]
 
 
 def checked(kind: type[T], options: dict[str, Any], owner: str) -> T:
     """Make a validated settings object, or say in one sentence which field is wrong and what it takes."""
-    known = [name for name, f in kind.__dataclass_fields__.items() if f.init]  # type: ignore[attr-defined]
+    known = setting_names(kind)
     for name in options:
         if name not in known:
             raise UnknownName(f"setting of {owner}", name, known)

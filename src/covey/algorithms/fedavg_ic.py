@@ -14,14 +14,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
-from covey.algorithms.common import Groups
+from covey.algorithms.common import GroupCount
+from covey.errors import BadValue
 from covey.fleet import Fleet
 from covey.grouping import group
 from covey.network.placement import place
@@ -38,14 +39,33 @@ class FedAvgIC(Algorithm):
 
     sketch: ClassVar[str] = "Star(Star(Train))"
 
-    groups: Groups = 10
+    groups: GroupCount = 10
     tau1: Annotated[int, Field(ge=1, description="local epochs between group averages")] = 1
     tau2: Annotated[int, Field(ge=1, description="group averages between global ones")] = 5
     epoch_decay: Annotated[float, Field(gt=0, le=1, description="factor of the learning rate after every epoch")] = 0.99
     alpha_iid: Annotated[float, Field(ge=0, description="weight of the IID cost")] = 1.0
     alpha_comm: Annotated[float, Field(ge=0, description="weight of the communication cost")] = 1.0
     combined: Annotated[bool, Field(description="average the models of one edge there first (App. B)")] = True
+    assign: Annotated[
+        Literal["total", "own"],
+        Field(description="what a node joins by: the cost of all groups, or Eq. 10's of its own"),
+    ] = "total"
+    steady: Annotated[int, Field(ge=1, description="passes of the grouping without improvement before it stops")] = 5
+    max_size: Annotated[int | None, Field(ge=1, description="most nodes of a group; no limit unless given")] = None
+    search: Annotated[int, Field(ge=0, description="passes that then move single nodes to where all costs least")] = 0
     network: Annotated[str, Field(description="network whose hops count; a fat-tree has a pod an edge")] = "fat-tree"
+
+    def __post_init__(self) -> None:
+        if self.search and self.assign == "own":
+            raise BadValue("search", self.search, "0 with assign 'own'; a search lowers the cost of all groups")
+
+    def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
+        """Nothing is remembered before the groups are formed; whether they can be is known now."""
+        groups = min(self.groups, fleet.clients)
+        if self.max_size is not None and self.max_size * groups < fleet.clients:
+            least = -(-fleet.clients // groups)
+            raise BadValue("max_size", self.max_size, f"{least} or more for {fleet.clients} clients in {groups} groups")
+        return {}
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """The warm-up epoch, then a star of groups."""
@@ -59,7 +79,7 @@ class FedAvgIC(Algorithm):
         return combine(plan, fleet) if self.combined else plan
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
-        """Group by gradients and hops, after the warm-up."""
+        """Group by gradients and hops, after the warm-up; who does not look at gradients does not ask for them."""
         if outcome.round != 1:
             return state
         fleet = outcome.fleet
@@ -67,14 +87,19 @@ class FedAvgIC(Algorithm):
             "kmedoids",
             fleet.labels,
             groups=min(self.groups, fleet.clients),
-            updates=outcome.gradients(),
+            updates=outcome.gradients() if self.alpha_iid else None,
             sizes=fleet.sizes,
             distances=self._hops(fleet),
             alpha_iid=self.alpha_iid,
             alpha_comm=self.alpha_comm,
+            assign=self.assign,
+            steady=self.steady,
+            max_size=self.max_size,
+            search=self.search,
             rng=rng,
         )
-        outcome.traffic += Counter({("client", "cloud"): fleet.clients})  # the gradients
+        if self.alpha_iid:
+            outcome.traffic += Counter({("client", "cloud"): fleet.clients})  # the gradients
         return {"groups": [sorted(members) for members in found], "heads": list(found.heads or ())}
 
     def _group(self, members: Sequence[int], head: int, done: int) -> Plan:
@@ -97,17 +122,19 @@ class FedAvgIC(Algorithm):
         return place(network_from(name, edge_of), edge_of).hops()
 
 
-@ALGORITHMS.register("fedavg-i", paper=PAPER)
-@settings
-class FedAvgI(FedAvgIC):
-    """FedAvg-IC with the IID cost only."""
-
-    alpha_comm: Annotated[float, Field(ge=0, description="weight of the communication cost")] = 0.0
-
-
-@ALGORITHMS.register("fedavg-c", paper=PAPER)
-@settings
-class FedAvgC(FedAvgIC):
-    """FedAvg-IC with the communication cost only."""
-
-    alpha_iid: Annotated[float, Field(ge=0, description="weight of the IID cost")] = 0.0
+ALGORITHMS.add(
+    "fedavg-i",
+    FedAvgIC,
+    summary="FedAvg-IC with the IID cost only.",
+    paper=PAPER,
+    settings={"alpha_comm": 0.0},
+    fixed=("alpha_comm",),
+)
+ALGORITHMS.add(
+    "fedavg-c",
+    FedAvgIC,
+    summary="FedAvg-IC with the communication cost only.",
+    paper=PAPER,
+    settings={"alpha_iid": 0.0},
+    fixed=("alpha_iid",),
+)

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
-from covey.algorithms.common import Sample, awake
+from covey.algorithms.common import Sample, sampled
 from covey.algorithms.updates import rows
 from covey.fleet import Fleet
 from covey.grouping import group
@@ -53,7 +53,7 @@ class FLHC(Algorithm):
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """FedAvg in every cluster; all mixed with all where a global average is due."""
         share = 1.0 if round == self.after else self.sample
-        groups = awake(state["clusters"], fleet, share, rng)
+        groups = sampled(state["clusters"], fleet, share, rng)
         slots = [k for k, members in enumerate(groups) if members]
         stars = [Star(Train(i) for i in groups[k]) for k in slots]
         if self.global_every and round % self.global_every == 0:
@@ -80,11 +80,10 @@ class FLHC(Algorithm):
         return {"clusters": [list(members) for members in found]}
 
 
-@ALGORITHMS.register("hfl", paper="IHC-FL's baseline, after Briggs et al. 2020")
-@settings
-class HFL(FLHC):
-    """FL+HC with a global average every `global_every` rounds."""
-
-    sketch: ClassVar[str] = "Forest(Star(Train)), at times Mesh(Star(Train))"
-
-    global_every: Annotated[int, Field(ge=0, description="rounds between global averages; 0 is never")] = 5
+ALGORITHMS.add(
+    "hfl",
+    FLHC,
+    summary="FL+HC with a global average every `global_every` rounds.",
+    paper="IHC-FL's baseline, after Briggs et al. 2020",
+    settings={"global_every": 5},
+)

@@ -4,6 +4,8 @@ Liu et al., "Group Formation and Sampling in Group-based Hierarchical Federated 
 `group_rounds`, E `local_epochs`, MinGS `min_size`, MaxCoV `max_cov`, S the share `sample` of the groups.
 With other groupings and uniform sampling it is the frame of the paper's baselines, which are registered below.
 
+SHARE's grouping does not control sizes and is asked for as many groups as MinGS allows; all others are asked for MinGS.
+
 What departs: lines 8 to 16 hand on x_E, x_K and x_T where the letter names x_{E-1} and so on. Groups are drawn without
 replacement, as the authors do; Eq. 4 is unbiased only with it (`replacement`; who is drawn twice trains once and counts
 twice). An edge with fewer than MinGS clients is one group.
@@ -27,8 +29,9 @@ from covey.grouping.measures import cov_of
 from covey.plan import Plan, Star, Train, edge
 from covey.sampling import Floats, GroupSampling, group_odds, sample_groups
 
-Groups = list[list[int]]
+Members = list[list[int]]
 Aggregation = Literal["plain", "unbiased", "stabilised"]
+UNSIZED = ("kldg",)  # groupings that would no longer be themselves with a least size
 LARGEST = 700.0  # exp of more is infinite
 
 
@@ -41,7 +44,12 @@ class GroupFEL(Algorithm):
 
     grouping: Annotated[str, Field(description="how every edge groups its clients")] = "cov"
     min_size: Annotated[int, Field(ge=1, description="least clients of a group (MinGS)")] = 5
-    max_cov: Annotated[float, Field(ge=0, description="CoV at which cov stops growing a group (MaxCoV)")] = 1.0
+    max_cov: Annotated[
+        float | None, Field(ge=0, description="CoV at which cov stops growing a group (MaxCoV); 1 unless given")
+    ] = None
+    explore: Annotated[
+        float | None, Field(ge=0, description="lambda of qcid: how evenly the first clients are drawn; 10 unless given")
+    ] = None
     sampling: Annotated[GroupSampling, Field(description="how the cloud draws groups")] = "esrcov"
     sample: Annotated[float, Field(gt=0, le=1, description="share of the groups that take part in a round")] = 0.2
     replacement: Annotated[bool, Field(description="draw groups with replacement")] = False
@@ -50,9 +58,14 @@ class GroupFEL(Algorithm):
     local_epochs: Annotated[int | None, Field(ge=1, description="local epochs (E); the run's unless given")] = None
     regroup: Annotated[int, Field(ge=0, description="rounds between regroupings; 0 is never")] = 0
 
+    def __post_init__(self) -> None:
+        for name, value in self._extras().items():
+            if name not in options(self.grouping):
+                raise BadValue(name, value, f"a setting of other groupings than {self.grouping!r}")
+
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """Sample groups; each averages K times at its edge, then the cloud averages the groups."""
-        groups: Groups = state["groups"]
+        groups: Members = state["groups"]
         odds = group_odds(cov_of([fleet.labels[g].sum(axis=0) for g in groups]), self.sampling)
         count = max(1, int(self.sample * len(groups) + 0.5))
         drawn = Counter(sample_groups(odds, count, rng, replacement=self.replacement))
@@ -80,15 +93,22 @@ class GroupFEL(Algorithm):
         due = outcome.round > 0 and self.regroup > 0 and outcome.round % self.regroup == 0
         if state["groups"] and not due:
             return state
-        gradients = outcome.gradients() if self._waits() else None
+        gradients = None
+        if self._waits():
+            gradients = outcome.gradients()
+            outcome.traffic += Counter({("client", "edge"): outcome.fleet.clients})
         return {"groups": self._form(outcome.fleet, rng, gradients)}
 
     def _waits(self) -> bool:
         return "updates" in missing(self.grouping, {})
 
-    def _form(self, fleet: Fleet, rng: np.random.Generator, gradients: NDArray[np.float32] | None = None) -> Groups:
-        extras = {"max_cov": self.max_cov} if "max_cov" in options(self.grouping) else {}
-        return form_groups(self.grouping, fleet, self.min_size, rng, gradients=gradients, **extras)
+    def _form(self, fleet: Fleet, rng: np.random.Generator, gradients: NDArray[np.float32] | None = None) -> Members:
+        return form_groups(self.grouping, fleet, self.min_size, rng, gradients=gradients, **self._extras())
+
+    def _extras(self) -> dict[str, float]:
+        """The options of the grouping that were given."""
+        given = {"max_cov": self.max_cov, "explore": self.explore}
+        return {name: value for name, value in given.items() if value is not None}
 
     def parts(self) -> dict[str, str]:
         """The cost of Eq. 5 is counted, with secure aggregation as the group operation."""
@@ -103,14 +123,15 @@ def form_groups(
     *,
     gradients: NDArray[np.float32] | None = None,
     **extras: Any,
-) -> Groups:
+) -> Members:
     """Every edge groups its own clients, all of whom are two hops apart."""
-    groups: Groups = []
+    groups: Members = []
     for members in map(np.array, fleet.edges):
+        least = min(min_size, len(members))
         found = group(
             grouping,
             fleet.labels[members],
-            min_size=min(min_size, len(members)),
+            **({"groups": len(members) // least} if grouping in UNSIZED else {"min_size": least}),
             rng=rng,
             edges=np.zeros_like(members),
             sizes=fleet.sizes[members],
@@ -127,29 +148,27 @@ def group_star(members: list[int], fleet: Fleet, rounds: int, epochs: int | None
     return Star((Train(i, epochs) for i in members), rounds=rounds, at=edge(fleet.edge(members[0])))
 
 
-@ALGORITHMS.register("ouea", paper="Mhaisen et al., OUEA; Group-FEL")
-@settings
-class OUEA(GroupFEL):
-    """OUEA's grouping in Group-FEL's frame: clusters of similar clients are dealt over the groups."""
-
-    grouping: Annotated[Literal["cdg"], Field(description="fixed by the name")] = "cdg"
-    sampling: Annotated[GroupSampling, Field(description="how the cloud draws groups")] = "uniform"
-
-
-@ALGORITHMS.register("share", paper="Deng et al., SHARE; Group-FEL")
-@settings
-class SHARE(GroupFEL):
-    """SHARE's grouping in Group-FEL's frame: the next client is the one that least raises KL to even labels."""
-
-    grouping: Annotated[Literal["kldg"], Field(description="fixed by the name")] = "kldg"
-    sampling: Annotated[GroupSampling, Field(description="how the cloud draws groups")] = "uniform"
-
-
-@ALGORITHMS.register("fed-cbs", paper="Zhang et al., Fed-CBS; Group-FEL")
-@settings
-class FedCBS(GroupFEL):
-    """Fed-CBS's sampling in Group-FEL's frame: groups are drawn anew every round, with odds for balance."""
-
-    grouping: Annotated[Literal["qcid"], Field(description="fixed by the name")] = "qcid"
-    sampling: Annotated[GroupSampling, Field(description="how the cloud draws groups")] = "uniform"
-    regroup: Annotated[int, Field(ge=0, description="rounds between regroupings; 0 is never")] = 1
+ALGORITHMS.add(
+    "ouea",
+    GroupFEL,
+    summary="OUEA's grouping in Group-FEL's frame: clusters of similar clients are dealt over the groups.",
+    paper="Mhaisen et al., OUEA; Group-FEL",
+    settings={"grouping": "cdg", "sampling": "uniform"},
+    fixed=("grouping",),
+)
+ALGORITHMS.add(
+    "share",
+    GroupFEL,
+    summary="SHARE's grouping in Group-FEL's frame: the next client is the one that least raises KL to even labels.",
+    paper="Deng et al., SHARE; Group-FEL",
+    settings={"grouping": "kldg", "sampling": "uniform"},
+    fixed=("grouping",),
+)
+ALGORITHMS.add(
+    "fed-cbs",
+    GroupFEL,
+    summary="Fed-CBS's sampling in Group-FEL's frame: groups are drawn anew every round, with odds for balance.",
+    paper="Zhang et al., Fed-CBS; Group-FEL",
+    settings={"grouping": "qcid", "sampling": "uniform", "regroup": 1, "explore": 1.0},
+    fixed=("grouping",),
+)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
-from covey.algorithms.common import Sample, Tau1, Tau2, awake
+from covey.algorithms.common import Sample, Tau1, Tau2, sampled
 from covey.fleet import Fleet
 from covey.plan import Plan, Star, Train, edge
 
@@ -31,7 +31,7 @@ class HierFAVG(Algorithm):
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """A star of stars, one an edge."""
-        groups = awake(fleet.edges, fleet, self.sample, rng)
+        groups = sampled(fleet.edges, fleet, self.sample, rng)
         return Star(
             Star((Train(i, self.tau1) for i in members), rounds=self.tau2, at=edge(fleet.edge(members[0])))
             for members in groups

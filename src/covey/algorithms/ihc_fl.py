@@ -23,6 +23,7 @@ from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
 from covey.algorithms.updates import mean_model, rows
+from covey.errors import BadValue, RunFailed
 from covey.fleet import Fleet
 from covey.grouping import group
 from covey.grouping.updates import cosines
@@ -40,13 +41,21 @@ class IHCFL(Algorithm):
 
     stage1: Annotated[int | None, Field(ge=1, description="epochs of stage 1; the run's setting unless given")] = None
     degree: Annotated[int, Field(ge=2, description="links of a head (D)")] = 2
+    epsilon: Annotated[
+        float | None, Field(ge=0, description="farthest a client is from its head; the paper's rule unless given")
+    ] = None
     ratio: Annotated[float, Field(gt=0, description="gamma over epsilon")] = 1.8
+    between: Annotated[
+        Literal["clusters", "heads"],
+        Field(description="what gamma bounds: distances of averaged clusters, or of heads"),
+    ] = "clusters"
     method: Annotated[
         Literal["search", "exact", "paper"], Field(description="how clusters are found: search, exact or paper")
     ] = "search"
     heads: Annotated[int | None, Field(ge=1, description="number of clusters; the cheapest unless given")] = None
     kill: Annotated[
-        tuple[int, ...], Field(description="rounds before which the head of the largest cluster dies for good")
+        tuple[Annotated[int, Field(ge=2)], ...],
+        Field(description="rounds from 2 up before which the head of the largest cluster dies for good"),
     ] = ()
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
@@ -55,20 +64,26 @@ class IHCFL(Algorithm):
             return Forest(Train(i, self.stage1) for i in range(fleet.clients))
         stars = [Star((Train(i) for i in members), at=client(members[0])) for members in state["clusters"]]
         plan = without(Mesh(stars, state["links"]), state["dead"])
-        return plan or Mesh(stars, state["links"])
+        if plan is None:
+            raise RunFailed(f"round {round}: all {fleet.clients} clients have died (kill); nobody is left to train")
+        return plan
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
         """Form clusters after stage 1; replace heads that are gone."""
         if outcome.round == 0:
+            if self.heads is not None and self.heads > outcome.fleet.clients:
+                raise BadValue("heads", self.heads, f"at most the {outcome.fleet.clients} clients")
             return {"clusters": [], "links": [], "dead": []}
         if outcome.round == 1:
             state = self._form(outcome, rng)
+        lost = {i for i, _ in outcome.lost}
+        # members stand in the order in which they are to lead; who did not answer goes back, the dead go last
+        clusters = [sorted(members, key=lambda i: i in lost) for members in state["clusters"]]
         dead = list(state["dead"])
-        if outcome.round + 1 in self.kill:
-            dead.append(max(state["clusters"], key=len)[0])
-        gone = {*dead, *(i for i, _ in outcome.lost)}
-        # members stand in the order in which they are to lead; who is gone goes last
-        clusters = [sorted(members, key=lambda i: i in gone) for members in state["clusters"]]
+        for _ in range(self.kill.count(outcome.round + 1)):
+            alive = [[i for i in members if i not in dead] for members in clusters]
+            dead += max(alive, key=len)[:1]
+        clusters = [sorted(members, key=lambda i: i in dead) for members in clusters]
         return {**state, "clusters": clusters, "dead": dead}
 
     def _form(self, outcome: Outcome, rng: np.random.Generator) -> State:
@@ -76,8 +91,9 @@ class IHCFL(Algorithm):
         fleet = outcome.fleet
         updates = rows(outcome, range(fleet.clients))
         deltas = 1 - cosines(updates)
-        epsilon = float(np.where(np.eye(len(deltas), dtype=bool), np.inf, deltas).min(axis=1).max())
-        costs = _costs(deltas <= epsilon, rng)
+        nearest = np.where(np.eye(len(deltas), dtype=bool), np.inf, deltas).min(axis=1)
+        epsilon = float(nearest.max()) if self.epsilon is None else self.epsilon
+        costs = _costs(deltas <= nearest.max(), rng)
         found = group(
             "ihc",
             fleet.labels,
@@ -86,7 +102,9 @@ class IHCFL(Algorithm):
             distances=costs,
             sizes=fleet.sizes,
             degree=self.degree,
-            gamma=self.ratio * epsilon if fleet.clients > 1 else None,
+            epsilon=self.epsilon,
+            gamma=self.ratio * epsilon if np.isfinite(epsilon) else None,
+            between=self.between,
             method=self.method,
             rng=rng,
         )

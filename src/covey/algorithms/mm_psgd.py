@@ -41,7 +41,7 @@ class MMPSGD(Algorithm):
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """The block that is awake in this round, as a star."""
         members = state["blocks"][block_in(round, len(state["blocks"]))]
-        taken = some_of(members, self.sample, rng)
+        taken = some_of(members, fleet, self.sample, rng)
         return Forest([Star((Train(i, self.tau1) for i in taken), rounds=self.tau2)])
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:

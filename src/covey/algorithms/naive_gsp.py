@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
-from covey.algorithms.common import Groups
+from covey.algorithms.common import GroupCount
 from covey.algorithms.fedgsp import sample_rings
 from covey.fleet import Fleet
 from covey.grouping import group
@@ -31,7 +31,7 @@ class NaiveGSP(Algorithm):
     sketch: ClassVar[str] = "Star(Ring(Train))"
 
     grouping: Annotated[Literal["random", "icg"], Field(description="how clients are grouped, once")] = "random"
-    groups: Groups = 10
+    groups: GroupCount = 10
     kappa: Annotated[float, Field(gt=0, le=1, description="share of the groups that take part in a round")] = 0.3
 
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
@@ -45,9 +45,11 @@ class NaiveGSP(Algorithm):
         return Star(sample_rings(state["groups"], self.kappa, rng))
 
 
-@ALGORITHMS.register("naive-gsp-icg", paper="FedGSP")
-@settings
-class NaiveGSPICG(NaiveGSP):
-    """Rings under a star, in fixed groups that look alike."""
-
-    grouping: Annotated[Literal["icg"], Field(description="fixed by the name")] = "icg"
+ALGORITHMS.add(
+    "naive-gsp-icg",
+    NaiveGSP,
+    summary="Rings under a star, in fixed groups that look alike.",
+    paper="FedGSP",
+    settings={"grouping": "icg"},
+    fixed=("grouping",),
+)

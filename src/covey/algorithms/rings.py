@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.algorithms.base import Outcome
+from covey.fleet import Fleet
 
 T = TypeVar("T")
 
@@ -50,6 +51,16 @@ def _order(length: int, chain: int, rng: np.random.Generator, windows: NDArray[n
     shuffled = rng.permutation(length)
     parts = [shuffled] if windows is None else [shuffled[windows[shuffled] == w] for w in np.unique(windows)]
     return np.concatenate([np.roll(part, -chain) for part in parts])
+
+
+def samples_of(groups: Sequence[Sequence[int]], fleet: Fleet) -> list[int] | None:
+    """The samples of all clients of every group as weights, |D^k|; None, a Star's own way, where nobody has any.
+
+    >>> samples_of([[0, 2], [1]], Fleet(np.array([[3], [5], [4]])))
+    [7, 5]
+    """
+    weights = [int(fleet.sizes[list(members)].sum()) for members in groups]
+    return weights if any(weights) else None
 
 
 def evaluate_mean(outcome: Outcome, chains: int) -> None:

@@ -43,7 +43,7 @@ class SemiCyclic(Algorithm):
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """The block that is awake in this round, one client after the other."""
         members = state["blocks"][block_in(round, len(state["blocks"]))]
-        taken = some_of(members, self.sample, rng)
+        taken = some_of(members, fleet, self.sample, rng)
         return Forest([Ring(Train(i, self.tau1) for i in rng.permutation(taken))])
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:

@@ -1,8 +1,9 @@
 """TornadoAggregate: rings with low variance, by grouping, small rings and many chains.
 
 Lee et al., "TornadoAggregate: Accurate and Scalable Federated Learning via the Ring-Based Architecture", 2020,
-Algorithms 1 and 2 and Appendix D. |G| is `groups`, C is `chains`; a global round is tau1 tau2 epochs: every chain of
-Tornado spends it in one group, every chain of Tornadoes and Tornado-rings passes `tau2` nodes of its own.
+Algorithms 1 and 2 and Appendix D; defaults are those of Table 4. |G| is `groups`, C is `chains`; a global round is
+tau1 tau2 epochs: every chain of Tornado spends it in one group, every chain of Tornadoes and Tornado-rings passes
+`tau2` nodes of its own. 100 clients are sampled a round, for Tornado-rings once; groups are formed of all.
 
 Departures: a group has at most ceil(N/|G|) nodes (IID grouping can collapse without that). Algorithm 2 line 12 would
 average models of nodes that did not train: only chains vote, by the samples of the node each has just left. Chains of
@@ -19,8 +20,8 @@ import numpy as np
 
 from covey.algorithms.architecture import merged_chains
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
-from covey.algorithms.common import Chains, Groups, Sample, Tau1, Tau2, awake, some_of
-from covey.algorithms.rings import evaluate_mean, visited
+from covey.algorithms.common import Chains, GroupCount, Sample, Tau1, Tau2, model_per_group, sampled, some_of
+from covey.algorithms.rings import evaluate_mean, samples_of, visited
 from covey.fleet import Fleet
 from covey.grouping import group
 from covey.plan import Forest, Plan, Ring, Star, Train, edge
@@ -35,11 +36,11 @@ class Tornado(Algorithm):
 
     sketch: ClassVar[str] = "Forest(Star(Train))"
 
-    groups: Groups = 2
+    groups: GroupCount = 2
     chains: Chains = 2
-    tau1: Tau1 = None
+    tau1: Tau1 = 10
     tau2: Tau2 = 10
-    sample: Sample = 1.0
+    sample: Sample = 100
 
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
         """Group_By_IID, and a seed for the ring."""
@@ -52,7 +53,7 @@ class Tornado(Algorithm):
         stars = []
         for c in range(min(self.chains, len(groups))):
             (k,) = visited(range(len(groups)), first=round - 1, count=1, chain=c, key=key, windows=windows)
-            taken = some_of(groups[k], self.sample, rng)
+            taken = some_of(groups[k], fleet, self.sample, rng)
             stars.append(Star((Train(i, self.tau1) for i in taken), rounds=self.tau2, at=edge(k)))
         return Forest(stars)
 
@@ -69,11 +70,11 @@ class Tornadoes(Algorithm):
 
     sketch: ClassVar[str] = "Star(Star(Ring(Train)))"
 
-    groups: Groups = 10
+    groups: GroupCount = 10
     chains: Chains = 10
-    tau1: Tau1 = None
+    tau1: Tau1 = 10
     tau2: Tau2 = 10
-    sample: Sample = 1.0
+    sample: Sample = 100
 
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
         """Cluster, and a seed for the rings."""
@@ -81,9 +82,9 @@ class Tornadoes(Algorithm):
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """Algorithm 2: the chains of every group start from the global model and meet again after tau2 nodes."""
-        groups = awake(state["groups"], fleet, self.sample, rng)
+        groups = sampled(state["groups"], fleet, self.sample, rng)
         rings = [self.rings(k, g, round, fleet, state) for k, g in enumerate(groups) if g]
-        return Star(rings, weights=[int(fleet.sizes[g].sum()) for g in groups if g])
+        return Star(rings, weights=samples_of([g for g in groups if g], fleet))
 
     def rings(self, k: int, members: Sequence[int], round: int, fleet: Fleet, state: State) -> Plan:
         """The chains of group k in this round, merged where they are several."""
@@ -107,16 +108,25 @@ class TornadoRings(Tornadoes):
 
     sketch: ClassVar[str] = "Forest(Star(Ring(Train)))"
 
+    tau1: Tau1 = 100
+    tau2: Tau2 = 1
+
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
         """Cluster; clients are sampled once."""
-        groups = _grouped("emd-cluster", self.groups, fleet, rng)
-        return {"groups": awake(groups, fleet, self.sample, rng), "seed": int(rng.integers(2**31))}
+        state = super().start(fleet, rng)
+        return {**state, "sampled": sampled(state["groups"], fleet, self.sample, rng)}
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """Algorithm 2 without its lines 12 and 13."""
-        slots = [k for k, g in enumerate(state["groups"]) if g]
-        rings = [self.rings(k, state["groups"][k], round, fleet, state) for k in slots]
+        slots = [k for k, g in enumerate(state["sampled"]) if g]
+        rings = [self.rings(k, state["sampled"][k], round, fleet, state) for k in slots]
         return Forest(rings, slots=slots)
+
+    def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
+        """Every group has a model from the start, and its clients are tested with it, sampled or not."""
+        if outcome.round == 0:
+            model_per_group(outcome, state["groups"])
+        return state
 
 
 def _grouped(name: str, groups: int, fleet: Fleet, rng: np.random.Generator) -> list[list[int]]:

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 import covey
-from covey.algorithms import ALGORITHMS
+from covey.algorithms import ALGORITHMS, make_algorithm
 from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out
 from covey.cli.progress import size
@@ -70,8 +70,10 @@ def list_(
 
 def _entry(entry: Any) -> dict[str, str]:
     row = {"name": entry.name, "summary": entry.summary, "paper": entry.paper}
-    if "sketch" in dir(entry.thing):
-        row["plan"] = entry.thing.sketch
+    if entry.name in ALGORITHMS and ALGORITHMS.entry(entry.name) is entry:
+        row["plan"] = make_algorithm(entry.name).sketch
+    if entry.settings:
+        row["settings"] = ", ".join(f"{name}={value}" for name, value in entry.settings.items())
     named = isinstance(entry.thing, type) or inspect.isfunction(entry.thing)
     source = inspect.getsourcefile(inspect.unwrap(entry.thing)) if named else None
     home = Path(covey.__file__).parent

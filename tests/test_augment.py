@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from covey.data.augment import augmented
+from covey.augment import augmented
 from covey.errors import BadValue
 from covey.fleet import Fleet
 
