@@ -101,6 +101,8 @@ class Database:
         What SQLite kept beside the old one must go first, or it would be taken for the new one's.
         """
         old = self.connection
+        if not self.folder.is_dir():
+            raise FileNotFoundError("its folder is gone")
         with alone(self.folder / "covey.lock"):
             gone = not self.path.exists()
             for suffix, known in zip(BESIDE, self._files[1:], strict=True):

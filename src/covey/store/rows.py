@@ -142,11 +142,11 @@ def _event(round: object, time: object, kind: object, text: object) -> dict[str,
 def _object(text: object, name: str) -> dict[str, Any]:
     """What JSON says, which has to be an object."""
     if not isinstance(text, str):
-        raise ValueError(f"its {name} are no text")
+        raise ValueError(f"no text in its {name}")
     try:
         found = json.loads(text)
     except ValueError:
-        raise ValueError(f"its {name} are not JSON") from None
+        raise ValueError(f"no JSON in its {name}") from None
     if not isinstance(found, dict):
-        raise ValueError(f"its {name} are no JSON object")
+        raise ValueError(f"no JSON object in its {name}")
     return found
