@@ -46,8 +46,10 @@ def test_images_are_shifted_by_at_most_an_eighth(fleet):
 def test_texts_are_copied_and_other_numbers_get_noise(fleet):
     from dataclasses import replace
 
-    for x in (np.arange(len(fleet.data.y) * 3).reshape(-1, 3), np.random.default_rng(0).random((len(fleet.data.y), 3))):
-        grown = augmented(replace(fleet, data=replace(fleet.data, x=x)), 1.0, np.random.default_rng(0)).data
+    noise = np.random.default_rng(0).random((len(fleet.data.y), 3), dtype=np.float32)
+    for x in (np.arange(len(fleet.data.y) * 3).reshape(-1, 3), noise):
+        data = replace(fleet.data, x=x, test_x=x[:0], test_y=fleet.data.test_y[:0])
+        grown = augmented(replace(fleet, data=data), 1.0, np.random.default_rng(0)).data
         added = grown.x[len(x) :]
         known = {row.tobytes() for row in x}
         assert all((row.tobytes() in known) == (x.dtype == np.int64) for row in added)

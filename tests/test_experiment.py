@@ -109,9 +109,9 @@ def test_what_is_stored_makes_the_same_experiment():
 
 
 def test_edges_are_five_where_there_are_so_many_clients():
-    assert len(small(clients=3).make_fleet().edges) == 3
-    assert len(small(clients=9).make_fleet().edges) == 5
-    assert len(small(clients=9, edges=2).make_fleet().edges) == 2
+    assert len(small(clients=3).make_fleet().by_edge) == 3
+    assert len(small(clients=9).make_fleet().by_edge) == 5
+    assert len(small(clients=9, edges=2).make_fleet().by_edge) == 2
 
 
 # --- parts that do not fit
@@ -126,7 +126,7 @@ def test_edges_are_five_where_there_are_so_many_clients():
         ({"model": "lenet"}, r"model is 'lenet'; allowed is .*does not fit data of shape \(1, 8, 8\)"),
         (
             {"model": "nowhere.at:All"},
-            "model is 'nowhere.at:All'; allowed is package.module:Class",
+            "model is 'nowhere.at:All'; allowed is code that can be loaded",
         ),
         ({"local": "sgdd"}, "local rule is 'sgdd'"),
         ({"local": "sgd:3"}, "local is 'sgd:3'; allowed is 'sgd' without a number"),

@@ -75,10 +75,10 @@ __all__ = [
 _NAMES = {
     "covey.algorithms": "ALGORITHMS Algorithm Architecture FedAvg Outcome State make_algorithm",
     "covey.api": "Run resume run",
-    "covey.data": "Dataset class_diversity dirichlet iid load_fleet natural normal_sizes shards",
+    "covey.data": "Dataset Fleet class_diversity dirichlet iid load_fleet natural normal_sizes shards",
     "covey.errors": "BadData BadPlan BadValue CoveyError RunFailed UnknownName",
     "covey.experiment": "Experiment",
-    "covey.fleet": "Fleet FleetData",
+    "covey.fleet": "FleetData",
     "covey.grouping": "Grouping group",
     "covey.loop": "Report",
     "covey.plan": "Forest Mesh Plan Ring Star Train client cloud combine edge without",

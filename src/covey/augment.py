@@ -21,13 +21,14 @@ def augmented(fleet: Fleet, alpha: float, rng: np.random.Generator) -> Fleet:
 
     A client with n samples of a class gets n ((mean / count)^alpha - 1) more, rounded at random.
 
-    >>> fleet = Fleet.load("digits", clients=4)
+    >>> from covey.data import load_fleet
+    >>> fleet = load_fleet("digits", clients=4)
     >>> augmented(fleet, 0.0, np.random.default_rng(0)) is fleet
     True
     """
     data, counts = fleet.data, fleet.labels.sum(axis=0)
     if data is None:
-        raise BadValue("fleet", "one without data", "one with data, as Fleet.load makes it")
+        raise BadValue("fleet", "one without data", "one with data, as covey.load_fleet makes it")
     there = counts > 0
     factor = np.ones(len(counts))
     factor[there] = np.maximum(1.0, counts[there].mean() / counts[there]) ** alpha

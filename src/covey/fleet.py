@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import BadValue
 
-if TYPE_CHECKING:
-    from covey.data.partition import Partition
-
 Counts = NDArray[np.int64]
 Indices = NDArray[np.int64]
+
+_EXACT = 2**53  # up to here floats hold every whole number
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +35,21 @@ class FleetData:
     test_of: tuple[Indices, ...]
     classes: int
 
+    def __post_init__(self) -> None:
+        for field, value in checked_samples(self.x, self.y, self.test_x, self.test_y, self.classes).items():
+            object.__setattr__(self, field, value)
+        for field in ("train_of", "test_of"):
+            object.__setattr__(self, field, _checked_owners(field, getattr(self, field), len(self.y)))
+        if len(self.train_of) != len(self.test_of):
+            raise BadValue("test_of", f"lists of {len(self.test_of)} clients", f"one a client: {len(self.train_of)}")
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of one sample."""
         return tuple(self.x.shape[1:])
+
+    def __repr__(self) -> str:
+        return f"FleetData({self.name!r}, {len(self.y)} samples of shape {self.shape}, {self.classes} classes)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +60,13 @@ class Fleet:
     (all at edge 0 unless told); `window_of[i]`, where given, is the part of the day in which it is awake.
 
     >>> fleet = Fleet(np.array([[3, 0], [1, 2]]))
-    >>> fleet.clients, fleet.sizes.tolist(), fleet.edges
+    >>> fleet
+    Fleet(2 clients, 2 classes, 6 samples, 1 edge)
+    >>> fleet.clients, fleet.sizes.tolist(), fleet.by_edge
     (2, [3, 3], [[0, 1]])
     """
+
+    maker: ClassVar[Callable[..., Fleet] | None] = None  # covey.data sets it; this file knows no data sets
 
     labels: Counts
     edge_of: Indices | None = None
@@ -60,19 +75,32 @@ class Fleet:
     data: FleetData | None = None
 
     def __post_init__(self) -> None:
-        labels = np.asarray(self.labels)
+        labels = whole_numbers("labels", self.labels, "counts from 0 up, a row a client and a column a class")
         if labels.ndim != 2 or 0 in labels.shape:
             raise BadValue("labels", labels.shape, "a table of at least one client by at least one class")
-        if (labels < 0).any():
-            raise BadValue("labels", int(labels.min()), "counts from 0 up")
-        object.__setattr__(self, "labels", labels.astype(np.int64))
+        if (labels < 0).any() or labels.sum(dtype=np.float64) >= _EXACT:
+            raise BadValue("labels", int(labels.min() if (labels < 0).any() else labels.max()), "counts from 0 up")
+        object.__setattr__(self, "labels", labels)
         for name in ("edge_of", "window_of"):
-            given = getattr(self, name)
-            if given is not None:
-                given = np.asarray(given, dtype=np.int64)
+            if getattr(self, name) is not None:
+                allowed = f"{len(labels)} whole numbers from 0 up, one a client"
+                given = whole_numbers(name, getattr(self, name), allowed)
                 if given.shape != (len(labels),) or (given < 0).any():
-                    raise BadValue(name, given.tolist(), f"{len(labels)} numbers from 0 up, one a client")
+                    raise BadValue(name, given.tolist(), allowed)
                 object.__setattr__(self, name, given)
+        if self.names is not None:
+            if isinstance(self.names, str) or len(self.names) != len(labels):
+                raise BadValue("names", self.names, f"{len(labels)} texts, one a client")
+            object.__setattr__(self, "names", tuple(map(str, self.names)))
+        if self.data is not None:
+            self._check_data(self.data)
+
+    def _check_data(self, data: FleetData) -> None:
+        if not isinstance(data, FleetData):
+            raise BadValue("data", data, "a covey.FleetData")
+        if len(data.train_of) != self.clients or data.classes != self.classes:
+            found = f"of {len(data.train_of)} clients and {data.classes} classes"
+            raise BadValue("data", found, f"of as many clients and classes as the labels: {self.labels.shape}")
 
     @classmethod
     def load(
@@ -80,15 +108,16 @@ class Fleet:
         data: str,
         *,
         clients: int,
-        partition: Partition | str = "iid",
+        partition: object = "iid",
         edges: int = 1,
         seed: int = 0,
         **options: Any,
     ) -> Fleet:
-        """A fleet on a named data set, split by a named partition; see `covey.data.load_fleet`."""
-        from covey.data import load_fleet
-
-        return load_fleet(data, clients=clients, partition=partition, edges=edges, seed=seed, **options)
+        """A fleet on a named data set, split by a named partition: `covey.load_fleet`, which says what each means."""
+        if cls.maker is None:
+            import_module("covey.data")
+        assert cls.maker is not None
+        return cls.maker(data, clients=clients, partition=partition, edges=edges, seed=seed, **options)
 
     @property
     def clients(self) -> int:
@@ -107,7 +136,7 @@ class Fleet:
         return sizes
 
     @property
-    def edges(self) -> list[list[int]]:
+    def by_edge(self) -> list[list[int]]:
         """The clients of every edge that has any."""
         if self.edge_of is None:
             return [list(range(self.clients))]
@@ -119,4 +148,74 @@ class Fleet:
 
     def with_edges(self, edge_of: Sequence[int] | Indices) -> Fleet:
         """The same clients attached to other edges."""
-        return replace(self, edge_of=np.asarray(edge_of, dtype=np.int64))
+        return replace(self, edge_of=edge_of)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        edges = len(self.by_edge)
+        parts = [f"{self.clients} clients", f"{self.classes} classes", f"{self.labels.sum()} samples"]
+        parts.append(f"{edges} edges" if edges > 1 else "1 edge")
+        return f"Fleet({', '.join([*parts, *([self.data.name] if self.data else [])])})"
+
+
+def whole_numbers(field: str, given: object, allowed: str) -> NDArray[np.int64]:
+    """An array of whole numbers from whatever holds some: lists, tuples, arrays, tensors, floats that are whole.
+
+    >>> whole_numbers("labels", [[1.0, 2.5]], "counts from 0 up")
+    Traceback (most recent call last):
+    covey.errors.BadValue: labels is 2.5; allowed is counts from 0 up
+    """
+    array = _array(field, given, allowed)
+    if array.dtype.kind == "f":
+        wrong = ~(np.abs(array) < _EXACT) | (array != np.round(array))
+    elif array.dtype.kind == "u":
+        wrong = array > np.iinfo(np.int64).max
+    elif array.dtype.kind in "ib" or not array.size:
+        return array.astype(np.int64, copy=False)
+    else:
+        raise BadValue(field, given, allowed)
+    if wrong.any():
+        raise BadValue(field, array[wrong][0].item(), allowed)
+    return array.astype(np.int64, copy=False)
+
+
+def checked_samples(x: object, y: object, test_x: object, test_y: object, classes: object) -> dict[str, Any]:
+    """Samples and their classes as arrays of the types that a fleet holds, or `BadValue`."""
+    if isinstance(classes, bool) or not isinstance(classes, int | np.integer) or classes < 1:
+        raise BadValue("classes", classes, "a whole number from 1 up")
+    found: dict[str, Any] = {"classes": int(classes)}
+    for field, labels, given, along in (("x", "y", x, y), ("test_x", "test_y", test_x, test_y)):
+        samples = _array(field, given, "an array of numbers, one row a sample")
+        if samples.dtype.kind not in "iubf" or samples.ndim < 1:
+            raise BadValue(field, f"of type {samples.dtype}", "an array of numbers, one row a sample")
+        allowed = f"one class a row of {field}, from 0 to {classes - 1}"
+        of = whole_numbers(labels, along, allowed)
+        if of.shape != samples.shape[:1]:
+            raise BadValue(labels, f"of shape {of.shape}", f"{allowed}: {len(samples)} of them")
+        if len(of) and not 0 <= of.min() <= of.max() < classes:
+            raise BadValue(labels, int(of.max() if of.min() >= 0 else of.min()), allowed)
+        found |= {field: samples.astype(np.float32 if samples.dtype.kind == "f" else np.int64, copy=False), labels: of}
+    shape, other = found["x"].shape[1:], found["test_x"].shape[1:]
+    if shape != other and len(found["test_x"]):
+        raise BadValue("test_x", f"samples of shape {other}", f"of shape {shape}, as in x")
+    return found
+
+
+def _checked_owners(field: str, given: object, samples: int) -> tuple[Indices, ...]:
+    allowed = f"for every client the numbers of its samples, from 0 to {samples - 1}"
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise BadValue(field, given, allowed)
+    parts = tuple(whole_numbers(field, part, allowed) for part in given)
+    for part in parts:
+        if part.ndim != 1 or (len(part) and not 0 <= part.min() <= part.max() < samples):
+            raise BadValue(field, part.tolist(), allowed)
+    return parts
+
+
+def _array(field: str, given: object, allowed: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError, RuntimeError):  # rows of different lengths, tensors that are still being trained
+        array = np.asarray(None)
+    if array.dtype == object:
+        raise BadValue(field, given, allowed)
+    return array

@@ -97,7 +97,7 @@ def test_stars_and_rings_without_a_global_model(shape, inner):
 
 def test_groups_by_edge():
     plan, groups = planned(shape="star-stars", grouping="edge")
-    assert [sorted(members) for members in groups] == FLEET.edges
+    assert [sorted(members) for members in groups] == FLEET.by_edge
     assert len(plan.children) == 3
 
 

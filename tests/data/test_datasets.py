@@ -27,10 +27,10 @@ def test_labels_become_int64():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"y": [0, 1]}, r"coins has 3 samples in x but shape \(2,\) in y"),
-        ({"test_owners": [0, 0]}, r"coins has 1 samples in test_x but shape \(2,\) in test_owners"),
-        ({"y": [0, 1, 2]}, "coins has labels outside 0 to 1 in y"),
-        ({"test_y": [-1]}, "coins has labels outside 0 to 1 in test_y"),
+        ({"y": [0, 1]}, r"coins: y is 'of shape \(2,\)'; allowed is one class a row of x, from 0 to 1: 3 of them"),
+        ({"test_owners": [0, 0]}, r"coins: test_owners is .*the number of its owner, from 0 up, for each of 1 samples"),
+        ({"y": [0, 1, 2]}, "coins: y is 2; allowed is one class a row of x, from 0 to 1"),
+        ({"test_y": [-1]}, "coins: test_y is -1; allowed is one class a row of test_x, from 0 to 1"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(changes, sentence):

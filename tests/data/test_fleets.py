@@ -18,7 +18,7 @@ def own(samples=100, classes=4, **more):
 
 def test_digits_by_name():
     fleet = load_fleet("digits", clients=20, partition="dirichlet:0.5", edges=4)
-    assert (fleet.clients, fleet.classes, len(fleet.edges)) == (20, 10, 4)
+    assert (fleet.clients, fleet.classes, len(fleet.by_edge)) == (20, 10, 4)
     assert fleet.data.name == "digits"
     assert fleet.data.shape == (1, 8, 8)
     assert fleet.names is None

@@ -16,8 +16,8 @@ epochs = st.integers(1, 3)
 def deck_of(sizes, batch):
     ends = np.cumsum(sizes)
     train_of = tuple(100 + np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True))
-    empty = np.zeros(0, np.int64)
-    return Deck(FleetData("none", empty, empty, empty, empty, train_of, train_of, 1), batch)
+    pool = np.zeros(100 + ends[-1], np.int64)
+    return Deck(FleetData("none", pool, pool, pool, pool, train_of, train_of, 1), batch)
 
 
 def deal(deck, clients, visits=0, epochs=1, base=7):

@@ -126,7 +126,7 @@ def form_groups(
 ) -> Members:
     """Every edge groups its own clients, all of whom are two hops apart."""
     groups: Members = []
-    for members in map(np.array, fleet.edges):
+    for members in map(np.array, fleet.by_edge):
         least = min(min_size, len(members))
         found = group(
             grouping,

@@ -31,7 +31,7 @@ class HierFAVG(Algorithm):
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """A star of stars, one an edge."""
-        groups = sampled(fleet.edges, fleet, self.sample, rng)
+        groups = sampled(fleet.by_edge, fleet, self.sample, rng)
         return Star(
             Star((Train(i, self.tau1) for i in members), rounds=self.tau2, at=edge(fleet.edge(members[0])))
             for members in groups

@@ -126,7 +126,7 @@ def _fleet_facts(fleet: Fleet, partition: str) -> dict[str, Any]:
     return {
         "partition": partition,
         "clients": fleet.clients,
-        "edges": len(fleet.edges),
+        "edges": len(fleet.by_edge),
         "train_per_client": _spread(fleet.sizes),
         "classes_per_client": _spread((fleet.labels > 0).sum(axis=1)),
     }

@@ -6,11 +6,13 @@ from covey.data.diversity import class_diversity
 from covey.data.fleets import load_fleet
 from covey.data.partition import PARTITIONS, Partition, parse_partition
 from covey.data.schemes import dirichlet, iid, natural, normal_sizes, shards
+from covey.fleet import Fleet
 
 __all__ = [
     "DATASETS",
     "PARTITIONS",
     "Dataset",
+    "Fleet",
     "Partition",
     "class_diversity",
     "dirichlet",

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from covey.data.files import Remote, data_folder, fetch, places
 from covey.errors import BadData, BadValue
+from covey.fleet import checked_samples, whole_numbers
 from covey.outside import Unloadable, guarded
 from covey.registry import Registry, WrongKind
 
@@ -46,24 +47,28 @@ class Dataset:
     test_owners: Labels | None = None
 
     def __post_init__(self) -> None:
-        for part, along in (("y", "x"), ("test_y", "test_x"), ("owners", "x"), ("test_owners", "test_x")):
-            given = getattr(self, part)
-            if given is None:
-                continue
-            array = np.asarray(given, dtype=np.int64)
-            samples = len(getattr(self, along))
-            if array.shape != (samples,):
-                raise BadData(f"{self.name} has {samples} samples in {along} but shape {array.shape} in {part}")
-            object.__setattr__(self, part, array)
-        for part in ("y", "test_y"):
-            array = getattr(self, part)
-            if len(array) and not 0 <= array.min() <= array.max() < self.classes:
-                raise BadData(f"{self.name} has labels outside 0 to {self.classes - 1} in {part}")
+        try:
+            found = checked_samples(self.x, self.y, self.test_x, self.test_y, self.classes)
+            for part, along in (("owners", "y"), ("test_owners", "test_y")):
+                if getattr(self, part) is not None:
+                    found[part] = _checked_owners(part, getattr(self, part), len(found[along]))
+        except BadValue as error:
+            raise BadData(f"{self.name}: {error}") from None
+        for part, value in found.items():
+            object.__setattr__(self, part, value)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of one sample."""
         return tuple(self.x.shape[1:])
+
+
+def _checked_owners(part: str, given: object, samples: int) -> Labels:
+    allowed = f"the number of its owner, from 0 up, for each of {samples} samples"
+    owners = whole_numbers(part, given, allowed)
+    if owners.shape != (samples,) or (owners < 0).any():
+        raise BadValue(part, f"of shape {owners.shape}", allowed)
+    return owners
 
 
 def scaled(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -35,7 +35,7 @@ def load_fleet(
     download: whether data that is not on this machine may be fetched
 
     >>> fleet = load_fleet("digits", clients=10, partition="dirichlet:0.5", edges=2)
-    >>> fleet.clients, len(fleet.edges), int(fleet.sizes.sum())
+    >>> fleet.clients, len(fleet.by_edge), int(fleet.sizes.sum())
     (10, 2, 1140)
     """
     if samples is not None and samples < 1:
@@ -105,3 +105,6 @@ def _windows(clients: int, windows: int | None, rng: np.random.Generator) -> Ind
     if not 1 <= windows <= clients:
         raise BadValue("windows", windows, f"a whole number from 1 to {clients}, the clients there are")
     return rng.permutation(clients) % windows
+
+
+Fleet.maker = load_fleet

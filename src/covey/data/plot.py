@@ -33,7 +33,7 @@ def label_matrix(fleet: Fleet, path: str | Path, *, title: str = "") -> Path:
     for boundary in np.flatnonzero(np.diff(_edges(fleet))):
         for axes in (top, below):
             axes.axvline(boundary + 0.5, color="black", linewidth=1, linestyle="--")
-    below.set_xlabel("client" if len(fleet.edges) == 1 else f"client ({len(fleet.edges)} edges)")
+    below.set_xlabel("client" if len(fleet.by_edge) == 1 else f"client ({len(fleet.by_edge)} edges)")
     below.set_ylabel("class")
     top.set_title(title)
     try:

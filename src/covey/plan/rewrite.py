@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Protocol
 
-from covey.fleet import Fleet
 from covey.plan.count import starts_at
 from covey.plan.nodes import Forest, Mesh, Place, Plan, Ring, Star, Train, edge
 
 
-def combine(plan: Plan, fleet: Fleet) -> Plan:
+class AtEdges(Protocol):
+    """Whoever knows the edge of every client: a `Fleet`, for one."""
+
+    def edge(self, client: int) -> int:
+        """The edge that client is attached to."""
+
+
+def combine(plan: Plan, fleet: AtEdges) -> Plan:
     """Combined aggregation (FedAvg-IC, App. B): what meets in a Star and sits at one edge is averaged there first.
 
     The same weighted mean with fewer models between edges and the Star's place, both ways. Stars that merge in another
     way than by the mean stay as they are.
 
+    >>> from covey.fleet import Fleet
     >>> fleet = Fleet(labels=[[1], [1], [1]], edge_of=[0, 0, 1])
     >>> print(combine(Star([Train(0), Train(1), Train(2)]), fleet))
     Star at cloud
@@ -44,7 +52,7 @@ def combine(plan: Plan, fleet: Fleet) -> Plan:
     return Star(merged, rounds=plan.rounds, at=plan.at, weights=weights if plan.weights else None)
 
 
-def _edge(place: Place, fleet: Fleet, *, alone: int) -> int:
+def _edge(place: Place, fleet: AtEdges, *, alone: int) -> int:
     """The edge a place belongs to; the cloud shares an edge with nobody and gets the number `alone`."""
     if place.kind == "client":
         return fleet.edge(place.number)
