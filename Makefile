@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test coverage lint types imports bench docs clean
+.PHONY: help setup demo test coverage lint types imports bench peers docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -43,8 +43,11 @@ bench: $(READY) ## the figures of docs/performance.md
 	$(BIN)/python -m benchmarks.clock
 	$(BIN)/python -m benchmarks.memory
 
+peers: $(READY) ## covey beside pfl, Flower and a plain loop: a table and peers.png
+	$(BIN)/python -m benchmarks.peers --plot peers.png
+
 docs: $(READY) ## the documentation as a web site in site/
 	$(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove what the other targets made
-	rm -rf .venv site demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+	rm -rf .venv .cache peers.png site demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

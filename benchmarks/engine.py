@@ -1,11 +1,12 @@
-"""How fast covey trains, against a plain PyTorch loop over clients in the same run.
+"""How fast covey trains, against a plain PyTorch loop over clients on the same work.
 
     python -m benchmarks.engine [--json] [--models softmax-regression,2nn]
 
-100 clients with 60 samples each, batch 10, one local epoch a round, samples shaped like Fashion-MNIST. `speedup` is the
-training alone (an executor answering the round's wave); `end_to_end` is `covey.run` with everything it does (plan,
-walk, merge, metrics, store). Both are ratios to the plain loop, measured in turns, best of several; compiling is not
-counted and reported apart.
+100 clients with 60 samples each, batch 10, one local epoch a round, Fashion-MNIST or samples of its shape. `speedup` is
+the training alone (an executor answering the round's wave); `end_to_end` is `covey.run` with everything it does (plan,
+walk, merge, metrics, store). Both are ratios to the plain loop of `benchmarks.peers`, which is a process of its own and
+takes one thread or all of them, whichever is faster; measured in turns, best of several; compiling is not counted and
+reported apart.
 """
 
 from __future__ import annotations
@@ -15,15 +16,14 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
-import torch
-import torch.nn.functional as F  # noqa: N812
 from rich.console import Console
 from rich.table import Table
-from torch import nn
 
 import covey
+from benchmarks import peers
 from covey.execute.local import LocalExecutor, Training
 from covey.execute.walk import walk
 from covey.models import build_model
@@ -31,35 +31,24 @@ from covey.plan import Star, Train
 
 CLIENTS, SAMPLES, BATCH, LR = 100, 60, 10, 0.05
 MODELS = {"softmax-regression": "compiled", "2nn": "stacked", "ihc-cnn": "compiled", "mcmahan-cnn": "stacked"}
-TURNS = {"softmax-regression": 15, "2nn": 8, "ihc-cnn": 5, "mcmahan-cnn": 1}
+TURNS = {"softmax-regression": 5, "2nn": 4, "ihc-cnn": 3, "mcmahan-cnn": 1}
 
 
-def fleet(test: int = 1000) -> covey.Fleet:
-    """A fleet of random images, as many of each class as of any other."""
-    rng = np.random.default_rng(0)
-    total = CLIENTS * SAMPLES
-    x, y = rng.random((total, 1, 28, 28), dtype=np.float32), rng.integers(0, 10, total)
-    parts = tuple(np.split(np.arange(total), CLIENTS))
+def fleet(folder: Path) -> covey.Fleet:
+    """The fleet on the samples in that folder, client after client."""
+    x, y, test_x, test_y = (np.load(folder / f"{part}.npy") for part in ("x", "y", "probe_x", "probe_y"))
+    parts = tuple(np.split(np.arange(len(y)), CLIENTS))
     nothing = tuple(np.zeros(0, dtype=np.int64) for _ in parts)
-    test_x, test_y = rng.random((test, 1, 28, 28), dtype=np.float32), rng.integers(0, 10, test)
-    data = covey.FleetData("random", x, y, test_x, test_y, parts, nothing, 10)
+    data = covey.FleetData("engine", x, y, test_x, test_y, parts, nothing, 10)
     return covey.Fleet(np.stack([np.bincount(y[own], minlength=10) for own in parts]), data=data)
 
 
-def plain_round(module: nn.Module, start: dict[str, torch.Tensor], data: covey.FleetData) -> None:
-    """FedAvg as one would write it first: load, train and add up one client after another."""
-    x, y = torch.from_numpy(data.x), torch.from_numpy(data.y)
-    total = {name: torch.zeros_like(value) for name, value in start.items()}
-    for own in data.train_of:
-        module.load_state_dict(start)
-        optimiser = torch.optim.SGD(module.parameters(), lr=LR)
-        order = torch.from_numpy(own)[torch.randperm(len(own))]
-        for batch in order.split(BATCH):
-            optimiser.zero_grad()
-            F.cross_entropy(module(x[batch]), y[batch]).backward()
-            optimiser.step()
-        for name, value in module.state_dict().items():
-            total[name] += value / len(data.train_of)
+def plain_round(name: str, data: Path) -> float:
+    """Seconds of the fastest round of a plain loop over clients, on one thread or on all of them."""
+    (loop,) = peers.CONTENDERS["loop"]
+    work = {**peers.WORK, "clients": CLIENTS, "cohort": CLIENTS, "rounds": 3}
+    model = {"ihc-cnn": "lenet"}.get(name, name)
+    return min(second for way in loop.ways for second in peers.ask(loop, way, model, data, work)["seconds"])
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -70,11 +59,11 @@ def seconds(work: Callable[[], object]) -> float:
 
 def measure(name: str) -> dict[str, object]:
     """The ratios of one model."""
-    people = fleet()
+    folder, _ = peers.prepare(name, {"clients": CLIENTS, "samples": SAMPLES})
+    people = fleet(folder)
     data = people.data
     assert data is not None
     module = build_model(name, (1, 28, 28), 10, 0)
-    start = {key: value.clone() for key, value in module.state_dict().items()}
     executor = LocalExecutor(module, data, Training(lr=LR, batch=BATCH), mode=MODELS[name])
     model = executor.layout.initial()
     plan = Star(Train(i) for i in range(CLIENTS))
@@ -85,13 +74,11 @@ def measure(name: str) -> dict[str, object]:
 
     compiling = seconds(trained)
     choice = next(iter(executor.chooser.choices.values()))
-    threads = torch.get_num_threads()
     plain, fast = [], []
     for _ in range(TURNS[name]):
-        torch.set_num_threads(threads)
-        plain.append(seconds(lambda: plain_round(module, start, data)))
+        plain.append(plain_round(name, folder))
         fast += [seconds(trained) for _ in range(3)]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as out:
         stamps: list[float] = []
         covey.run(
             "fedavg",
@@ -101,7 +88,7 @@ def measure(name: str) -> dict[str, object]:
             lr=LR,
             batch=BATCH,
             mode=MODELS[name],
-            out=folder,
+            out=out,
             callbacks=[lambda report: stamps.append(time.perf_counter())],
         )
     whole = min(np.diff(stamps))
