@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from covey.errors import BadValue
-from covey.grouping import Grouping, measure
+from covey.grouping import Grouping, group, measure
 from covey.grouping.measures import CPD_GROUPS, cov_of, cpd_of, emd_of, hops_of, kl_of, qcid_of
 from covey.theory.prices import SPEECH_SECURE
 
@@ -43,15 +43,39 @@ def test_kl_and_emd_by_hand():
 
 
 def test_cpd_by_hand():
-    # entries (1, 0) and (1/2, 1/2): distances between all four entries: 0 (6 times), 1/2 (8 times), 1 (2 times), median
-    # 1/2 = bandwidth; k(d) = exp(-2 d^2): within the first (2 + 2 k(1))/4, within the second 1, between k(1/2)
-    k = lambda d: math.exp(-2 * d * d)  # noqa: E731
-    assert cpd_of([[8, 0], [3, 3]]) == pytest.approx((1 + k(1)) / 2 + 1 - 2 * k(0.5))
+    # labels (1, 0) and (0, 1) are sqrt(2) apart, the kernel is exp(-2 / (2 x 2)) = c between them and 1 within a label
+    # group (8, 0): all pairs equal, 1; group (3, 3): half the pairs equal, (1 + c)/2; between them (1 + c)/2 as well
+    c = math.exp(-1 / 2)
+    assert cpd_of([[8, 0], [3, 3]]) == pytest.approx(1 + (1 + c) / 2 - 2 * (1 + c) / 2)
+
+
+def test_cpd_is_the_median_over_pairs():
+    # shares (1, 0), (1, 0), (1, 0), (0, 1): squared distances 0 (three pairs) and 2 (three): the median is 1, the mean
+    # too; with a fifth group (1, 0): six pairs at 0, four at 2: median 0, mean 0.8
+    sums = [[4, 0], [7, 0], [1, 0], [0, 5]]
+    factor = 1 - math.exp(-1 / 2)
+    assert cpd_of(sums) == pytest.approx(factor)
+    assert cpd_of([*sums, [2, 0]]) == 0
+
+
+def test_cpd_has_one_bandwidth_for_all_groupings():
+    # the shares of the second grouping differ by a tenth of the first's, in both of two labels: a hundredth of its CPD,
+    # whatever the other groups of each are
+    assert cpd_of([[60, 40], [50, 50]]) == pytest.approx(cpd_of([[51, 49], [50, 50]]) * 100)
+
+
+def test_cpd_says_that_clustering_before_dealing_helps(fleet):
+    labels = fleet(120, 10, 0.2)
+    dealt, drawn = (
+        np.mean([cpd_of(group(name, labels, groups=12, rng=np.random.default_rng(s)).sums(labels)) for s in range(5)])
+        for name in ("icg", "random")
+    )
+    assert dealt < 0.7 * drawn
 
 
 def test_cpd_of_many_groups_looks_at_some():
-    sums = np.tile([[1, 0], [0, 1]], (CPD_GROUPS, 1))
-    assert cpd_of(sums) == pytest.approx(0)  # the same two entries, in another order
+    sums = np.tile(np.eye(3), (CPD_GROUPS, 1))
+    assert cpd_of(sums) == pytest.approx(2 * (1 - math.exp(-1 / 2)))  # two thirds of the pairs differ
 
 
 def test_hops_go_to_the_head_or_else_to_the_nearest_member():

@@ -2,8 +2,8 @@
 
 CoV: Liu et al., Group-FEL, Eq. 31 (standard deviation over mean; the printed form is divided by sqrt(m)).
 EMD: Lee et al., TornadoAggregate (sum of absolute differences of label shares). QCID: Zhang et al., Fed-CBS.
-CPD: Zeng et al., FedGSP, Eq. 14 (the entries of two label share vectors as samples, RBF kernel; one bandwidth, the
-median distance over all groups, so that pairs are comparable). delta and Delta: FedAvg-IC, Eq. 7, 8, by
+CPD: Zeng et al., FedGSP, Eq. 14 and Fig. 3a, whose kernel is left open: here labels are unit vectors and the bandwidth
+is the same for all groupings, so that groupings can be compared. delta and Delta: FedAvg-IC, Eq. 7, 8, by
 `covey.theory`; so are Group-FEL's prices of secure aggregation (Eq. 5).
 
 A group without a single sample has the label shares of nobody: it counts as one label alone, the worst there is.
@@ -11,6 +11,7 @@ A group without a single sample has the label shares of nobody: it counts as one
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +25,12 @@ from covey.theory.prices import CIFAR_SECURE, Prices
 
 Floats = NDArray[np.float64]
 
-CPD_GROUPS = 64
+CPD_GROUPS = 1000
 """CPD compares all pairs of at most so many groups, evenly spread over all."""
+
+BANDWIDTH = math.sqrt(2)
+"""Of CPD's kernel: the distance between two different labels as unit vectors, which is the median distance between two
+samples of any fleet in which most pairs of samples differ in label."""
 
 
 def concentration_of(sums: ArrayLike) -> Floats:
@@ -91,23 +96,23 @@ def kl_of(sums: ArrayLike, reference: ArrayLike) -> Floats:
 
 
 def cpd_of(sums: ArrayLike) -> float:
-    """The mean class probability distance between pairs of rows; 0 for a single row.
+    """The median class probability distance over pairs of rows; 0 for a single row.
 
-    >>> cpd_of([[5, 5], [50, 50]])
-    0.0
+    CPD is the squared MMD of two groups' labels under the kernel exp(-d^2 / (2 BANDWIDTH^2)). Unit vectors are equal or
+    at the distance d = sqrt(2), so with c = exp(-1/2) it is (1 - c) times the squared distance of the label shares.
+
+    >>> round(cpd_of([[8, 0], [0, 8]]) / (1 - math.exp(-1 / 2)), 9)  # shares (1, 0) and (0, 1): 1 + 1
+    2.0
     """
     shares = shares_of(sums)
     if len(shares) < 2:
         return 0.0
     if len(shares) > CPD_GROUPS:
         shares = shares[np.linspace(0, len(shares) - 1, CPD_GROUPS).astype(int)]
-    k, m = shares.shape
-    distances = np.abs(shares.reshape(-1, 1) - shares.reshape(1, -1))
-    bandwidth = float(np.median(distances)) or float(distances.mean()) or 1.0
-    kernel = np.exp(-((distances / bandwidth) ** 2) / 2).reshape(k, m, k, m).mean(axis=(1, 3))
-    own = np.diag(kernel)
-    cpd = own[:, None] + own[None, :] - 2 * kernel
-    return float(max(cpd[np.triu_indices(k, 1)].mean(), 0.0))
+    one, other = np.triu_indices(len(shares), 1)
+    squares = (shares * shares).sum(axis=1)
+    apart = squares[one] + squares[other] - 2 * (shares @ shares.T)[one, other]
+    return max(0.0, float(np.median(apart)) * -math.expm1(-1 / BANDWIDTH**2))
 
 
 def hops_of(grouping: Grouping, distances: ArrayLike) -> float:
