@@ -78,6 +78,21 @@ def test_merging_stops_at_as_many_as_asked_for():
     assert len(merge_similar(blobs(), np.ones(15), 1.1)) == 15
 
 
+def test_clusters_do_not_outgrow_their_limit():
+    models, ones = np.ones((9, 2)), np.ones(9)  # all alike: without a limit one cluster
+    assert sorted(map(len, merge_similar(models, ones, 0.9))) == [9]
+    assert sorted(map(len, merge_similar(models, ones, 0.9, max_size=4))) == [1, 4, 4]
+    # merging one by one into the first, it stops as soon as there are more than four
+    assert sorted(map(len, merge_similar(models, ones, 0.9, stop_above=4))) == [1, 1, 1, 1, 5]
+
+
+def test_edges_merge_their_own():
+    models = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0], [1, 0]])
+    sizes, edges = np.array([1, 2, 3, 4, 5, 6]), np.array([0, 0, 0, 1, 1, 1])
+    assert merge_similar(models, sizes, 0.9, edges=edges) == [[0, 2], [1], [3], [4, 5]]
+    assert merge_similar(models, sizes, 0.9, edges=edges, max_size=1) == [[0], [1], [2], [3], [4], [5]]
+
+
 def test_updates_of_zeros_are_at_right_angles_to_all():
     assert cosines([[0, 0], [0, 2]]).tolist() == [[0, 0], [0, 1]]
     for name in ("fl-hc", "cfl", "fedclar"):

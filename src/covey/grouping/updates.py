@@ -14,6 +14,7 @@ at right angles to all others.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -174,24 +175,42 @@ def bipartition(alike: Floats) -> NDArray[np.bool_]:
 
 
 def merge_similar(
-    models: ArrayLike, sizes: NDArray[np.int64] | Floats, least: float, *, keep: int = 1
+    models: ArrayLike,
+    sizes: NDArray[np.int64] | Floats,
+    least: float,
+    *,
+    keep: int = 1,
+    max_size: int | None = None,
+    stop_above: int | None = None,
+    edges: NDArray[np.int64] | None = None,
 ) -> list[list[int]]:
     """Merge the most similar pair of rows, weighted by `sizes`, while their cosine is at least `least`.
 
-    Stops at `keep` clusters. One row of the table of cosines changes per merge: O(n^2) each, O(n^3) in all.
+    Stops at `keep` clusters, or once a cluster has more than `stop_above` rows, as Group-FEL's authors do;
+    clusters with more than `max_size` rows together are not merged. With `edges` every edge merges its own rows.
+    One row of the table of cosines changes per merge: O(n^2) each, O(n^3) in all.
 
     >>> merge_similar([[1, 0], [1, 0.01], [0, 1]], np.array([1, 1, 1]), 0.99)
     [[0, 1], [2]]
     """
     means = np.array(models, dtype=np.float64)
+    if edges is not None:
+        parts = [np.flatnonzero(edges == e) for e in np.unique(edges)]
+        merge = partial(merge_similar, least=least, keep=keep, max_size=max_size, stop_above=stop_above)
+        return [p[members].tolist() for p in parts for members in merge(means[p], sizes[p])]
     weights = np.maximum(sizes, 1e-9).astype(np.float64)  # a client without samples has a model, but no weight
     clusters = [[i] for i in range(len(means))]
     table = cosines(means)
     np.fill_diagonal(table, -np.inf)
-    for _ in range(len(clusters) - keep):
+    left = len(clusters)
+    while left > keep:
         a, b = sorted(divmod(int(table.argmax()), len(table)))
-        if table[a, b] < least:
+        if table[a, b] < least or table[a, b] == -np.inf:
             break
+        if max_size is not None and len(clusters[a]) + len(clusters[b]) > max_size:
+            table[a, b] = table[b, a] = -np.inf
+            continue
+        left -= 1
         means[a] = np.average(means[[a, b]], axis=0, weights=weights[[a, b]])
         weights[a] += weights[b]
         clusters[a] += clusters[b]
@@ -200,6 +219,8 @@ def merge_similar(
         gone[a] = True
         table[a] = table[:, a] = np.where(gone, -np.inf, np.clip(_unit(means) @ _unit(means[a]), -1, 1))
         table[b] = table[:, b] = -np.inf
+        if stop_above is not None and len(clusters[a]) > stop_above:
+            break
     return [members for members in clusters if members]
 
 
