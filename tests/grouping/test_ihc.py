@@ -48,7 +48,7 @@ def problems(draw, most=6, degrees=(2,)):
         gamma,
         draw(st.sampled_from(degrees)),
         heads=heads,
-        twice=draw(st.booleans()),
+        once=draw(st.booleans()),
     )
 
 
@@ -166,12 +166,12 @@ def test_search_keeps_every_degree(degree):
     assert faults(problem, search(problem, rng)) == []
 
 
-def test_the_cost_counts_links_once_unless_told():
+def test_the_cost_counts_links_both_ways_unless_told():
     costs = np.array([[0.0, 1.0, 2.0, 7.0], [1.0, 0.0, 4.0, 7.0], [2.0, 4.0, 0.0, 7.0], [3.0, 7.0, 7.0, 0.0]])
     problem = Problem(costs, np.zeros((4, 4)), 1.0, 1.0)
     ring = Solution((0, 1, 2, 0), ((0, 1), (0, 2), (1, 2)))
-    assert cost(problem, ring) == 3 + (1 + 2 + 4)  # client 3 sends to 0, which is not what 0 to 3 costs
-    assert cost(replace(problem, twice=True), ring) == 3 + 2 * (1 + 2 + 4)
+    assert cost(problem, ring) == 3 + 2 * (1 + 2 + 4)  # client 3 sends to 0, which is not what 0 to 3 costs
+    assert cost(replace(problem, once=True), ring) == 3 + (1 + 2 + 4)
 
 
 def test_every_broken_rule_is_named():

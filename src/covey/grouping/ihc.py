@@ -92,15 +92,15 @@ def topology(
     epsilon: float | None = None,
     gamma: float | None = None,
     between: Literal["clusters", "heads"] = "clusters",
-    twice: bool = False,
+    once: bool = False,
     seconds: float = 60.0,
 ) -> Topology:
     """Solve problem (1) for a fleet.
 
     `groups`: how many heads, else as many as are cheapest; `min_size`: the least clients in a cluster, which may take
     followers beyond epsilon; `degree`: links of every head; `epsilon`, `gamma`: thresholds, by default the paper's;
-    `between`: what gamma bounds, the distance of averaged clusters or of heads alone; `twice`: count links in both
-    directions, as (1a) is printed; `seconds`: the time limit of `exact` and of each program of `paper`.
+    `between`: what gamma bounds, the distance of averaged clusters or of heads alone; `once`: count links in one
+    direction only, as the paper's Fig. 1 does; `seconds`: the time limit of `exact` and of each program of `paper`.
 
     >>> updates = np.array([[1.0, 0.1], [1.0, 0.2], [1.0, 0.3], [0.1, 1.0], [0.2, 1.0], [0.3, 1.0]])
     >>> found = topology(np.ones((6, 2)), updates=updates, epsilon=0.1, method="exact", rng=np.random.default_rng(0))
@@ -115,7 +115,7 @@ def topology(
     deltas = cosine_distances(vectors)
     epsilon = paper_epsilon(deltas) if epsilon is None else epsilon
     asked = 1.8 * epsilon if gamma is None else gamma
-    problem = Problem(_costs(deltas, distances), deltas, epsilon, asked, degree, groups, twice)
+    problem = Problem(_costs(deltas, distances), deltas, epsilon, asked, degree, groups, once)
     if groups is not None:
         problem = replace(problem, epsilon=least_epsilon(problem, groups))
 

@@ -37,7 +37,7 @@ def exact(problem: Problem, *, start: Solution | None = None, seconds: float = 6
     >>> costs = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
     >>> proof = exact(Problem(costs, costs, epsilon=1.0, gamma=9.0))
     >>> proof.solution.heads, proof.bound, proof.complete
-    ([1, 4], 7.0, True)
+    ([1, 4], 10.0, True)
     """
     deadline = time.monotonic() + seconds
     best = start if start is not None and not faults(problem, start) else None

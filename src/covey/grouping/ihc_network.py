@@ -18,7 +18,7 @@ Step = tuple[Callable[[int], float], Callable[[int], None], Callable[[int], None
 """What a client's change costs, how to make it, how to take it back, and who it is."""
 
 FINE = 3.0
-"""What a link or a follower out of bounds costs at least, in units of the largest cost."""
+"""What a link or a follower out of bounds costs at least, in units of the largest cost of doing it within bounds."""
 
 
 def fined_links(problem: Problem) -> Floats:
@@ -38,7 +38,8 @@ class Network:
         self.link_cost = [array("d", row.tobytes()) for row in self.table]
         self.cost = [array("d", row.tobytes()) for row in np.ascontiguousarray(problem.costs)]
         self.fined = FINE * (float(problem.link_costs.max()) or 1.0)  # more than any link costs that may be
-        self.alone = FINE * (float(problem.costs.max()) or 1.0)
+        as_head = problem.degree * float(problem.link_costs.max())  # what it may cost to become a head instead
+        self.alone = FINE * (max(float(problem.costs.max()), as_head) or 1.0)
         follower, head = np.nonzero(problem.may_follow)
         by_cost = np.lexsort((problem.costs[follower, head], follower))
         self.choices = _split(head[by_cost], problem.may_follow.sum(axis=1))

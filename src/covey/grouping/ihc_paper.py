@@ -167,10 +167,10 @@ def _nearest(problem: Problem, heads: list[int]) -> tuple[int, ...]:
 
 
 def _among_heads(problem: Problem, head_of: tuple[int, ...], deltas: Floats) -> Problem:
-    """The problem of linking these heads with each other."""
+    """The problem of linking these heads with each other; what a link costs is counted already, so `once`."""
     heads = sorted(set(head_of))
     costs = problem.link_costs[np.ix_(heads, heads)]
-    return Problem(costs, deltas, epsilon=-1.0, gamma=problem.gamma, degree=problem.degree, heads=len(heads))
+    return Problem(costs, deltas, -1.0, problem.gamma, problem.degree, heads=len(heads), once=True)
 
 
 def _price(problem: Problem, head_of: tuple[int, ...], links: tuple[Pair, ...], deltas: Deltas) -> float:

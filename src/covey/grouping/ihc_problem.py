@@ -6,7 +6,8 @@ all have the same degree; the costs of all followed and linked pairs are summed.
 
 Departures from the letter:
 - a head follows itself and is not linked with itself (the paper leaves x_ii and z_aa free);
-- a link is counted once, as in the paper's Fig. 1; `twice=True` counts it as (1a) is printed;
+- a link costs p in both directions, as (1a) is printed: two linked heads send to one another; `once=True` counts it
+  once, as in the paper's Fig. 1, which makes heads nearly free;
 - (1e) bounds the heads' own distance: the distance of their clusters is only known once there are clusters;
 - up to `degree` heads are linked each with each; an odd degree with an odd number of heads is raised by one.
 """
@@ -47,7 +48,7 @@ class Problem:
     gamma: float
     degree: int = 2
     heads: int | None = None
-    twice: bool = False
+    once: bool = False
     forbidden: frozenset[Pair] = frozenset()
 
     @property
@@ -73,9 +74,9 @@ class Problem:
 
     @cached_property
     def link_costs(self) -> Floats:
-        """What a link costs, both directions together where `twice`, else their mean."""
+        """What a link costs: both directions together, or their mean where it is counted `once`."""
         both: Floats = self.costs + self.costs.T
-        return both if self.twice else both / 2
+        return both / 2 if self.once else both
 
     def degree_of(self, heads: int) -> int:
         """The degree of every head when there are that many.
