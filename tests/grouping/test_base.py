@@ -71,6 +71,13 @@ def test_whole_floats_count_as_whole():
     assert check_labels(np.array([[1.0, 2.0]])).dtype == np.int64
 
 
+def test_counts_whose_sum_is_no_longer_exact_are_refused():
+    # 2^53 is about 9.007e15: nine clients with 10^15 are fewer, ten are more
+    assert check_labels(np.full((9, 1), 10**15)).sum() == 9 * 10**15
+    with pytest.raises(BadValue, match=r"^labels is '1e\+16 samples in all'; allowed is at most 9,007,199,254,740,992"):
+        check_labels(np.full((10, 1), 10**15))
+
+
 def test_a_missing_input_is_named():
     with pytest.raises(
         BadValue, match="edges is None; allowed is the edge of every client, which grouping 'edge' needs"

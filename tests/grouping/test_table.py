@@ -61,6 +61,13 @@ def test_what_is_wrong_is_said_with_its_line(file, text, sentence):
         read_clients(file(text))
 
 
+def test_the_line_is_named_at_which_sums_are_no_longer_exact(file):
+    # 2^53 is about 9.007e15: the tenth client with (nearly) 10^15 samples is one too many, on line 11
+    rows = "".join(f"c{i},999999999999999\n" for i in range(12))
+    with pytest.raises(BadData, match=r"line 11: the clients up to here hold more than 9,007,199,254,740,992 samples"):
+        read_clients(file("client,cat\n" + rows))
+
+
 def test_no_such_file_and_no_file(tmp_path):
     with pytest.raises(BadData, match="no such file"):
         read_clients(tmp_path / "none.csv")

@@ -110,6 +110,9 @@ class Grouping:
         )
 
 
+MOST_SAMPLES = 2**53
+"""What a fleet may hold in all: sums of counts are then exact as whole numbers and in floating point."""
+
 GROUPINGS: Registry[Callable[..., Grouping]] = Registry("grouping")
 
 INPUTS: Mapping[str, str] = {
@@ -189,6 +192,8 @@ def check_labels(labels: ArrayLike) -> Labels:
         wrong |= table != np.floor(table)
     if wrong.any():
         raise BadValue("labels", table[wrong][0].item(), "whole numbers from 0 up")
+    if (total := table.sum(dtype=np.float64)) > MOST_SAMPLES:
+        raise BadValue("labels", f"{total:.3g} samples in all", f"at most {MOST_SAMPLES:,}, up to which sums are exact")
     return table.astype(np.int64)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import BadData
-from covey.grouping.base import Grouping, Labels
+from covey.grouping.base import MOST_SAMPLES, Grouping, Labels
 
 WHOLE = re.compile(r"\d{1,15}(\.0*)?")
 
@@ -40,10 +40,14 @@ def read_clients(path: str | Path) -> ClientTable:
         raise BadData(f"{path}, line 1: no column with a label beside 'client' and 'edge'")
     first_on: dict[str, int] = {}
     labels, edges = [], []
+    samples = 0
     for line, cells in rows:
         row = dict(zip(header, cells, strict=True))
         _check_name(path, line, row["client"], first_on)
         labels.append([_count(path, line, name, row[name]) for name in label_names])
+        samples += sum(labels[-1])
+        if samples > MOST_SAMPLES:
+            raise BadData(f"{path}, line {line}: the clients up to here hold more than {MOST_SAMPLES:,} samples in all")
         if "edge" in row:
             if not row["edge"]:
                 raise BadData(f"{path}, line {line}: client {row['client']!r} has no edge")
