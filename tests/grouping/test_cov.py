@@ -3,7 +3,7 @@ import pytest
 
 from covey.errors import BadValue
 from covey.grouping import measure
-from covey.grouping.cov import cov
+from covey.grouping.cov import _settle_rest, cov
 from covey.grouping.measures import cov_of
 
 
@@ -37,12 +37,65 @@ def test_a_low_max_cov_makes_larger_and_more_even_groups(fleet):
 
 
 def test_a_short_last_group_joins_the_group_it_helps_most():
-    # groups of 2 out of 5: someone is left over and joins; with "drop" it is left out
-    labels = np.array([[4, 0], [0, 4], [4, 0], [0, 4], [1, 1]])
-    merged, dropped = (cov(labels, min_size=2, rest=rest, rng=rng()) for rest in ("merge", "drop"))
-    assert sorted(merged.sizes.tolist()) == [2, 3]
-    assert dropped.sizes.tolist() == [2, 2]
-    assert len(dropped.left_out) == 1
+    # pairs of (4, 0) and (0, 4) are even; who is left over makes one of them worse, whichever it is
+    labels = np.array([[4, 0], [0, 4], [4, 0], [0, 4], [0, 9]])
+    for seed in range(20):
+        merged = cov(labels, min_size=2, rng=rng(seed))
+        assert sorted(merged.sizes.tolist()) == [2, 3]
+    # client 4 = (0, 1) is alone; (10, 9) + (0, 1) is even, (10, 10) + (0, 1) is not: it joins the former
+    labels = np.array([[10, 0], [0, 9], [10, 0], [0, 10], [0, 1]])
+    for found in ([[0, 1], [2, 3], [4]], [[2, 3], [0, 1], [4]]):
+        assert (0, 1, 4) in _settle_rest(labels, found, 2).groups
+
+
+def test_a_group_does_not_grow_where_its_balance_stays_the_same():
+    # (3, 1) has CoV 1/2 > MaxCoV, and with the other client (6, 2) still has: two groups of one
+    assert cov(np.array([[3, 1], [3, 1]]), min_size=1, max_cov=0, rng=rng()).sizes.tolist() == [1, 1]
+
+
+def test_the_authors_rule_closes_groups_early_and_leaves_out_short_ones():
+    # (4, 4) is even from the start, so it is closed alone; (8, 0) and (0, 8) come together, nobody improves them
+    labels = np.array([[4, 4], [8, 0], [0, 8], [4, 4]])
+    for seed in range(20):
+        kept = cov(labels, min_size=3, rng=rng(seed))
+        assert sorted(kept.sizes.tolist()) == [4]
+        dropped = cov(labels, min_size=2, drop=True, rng=rng(seed))
+        assert {frozenset(g) for g in dropped} <= {frozenset({1, 2}), frozenset({1, 2, 0}), frozenset({1, 2, 3})}
+        assert sorted(i for g in (*dropped, dropped.left_out) for i in g) == [0, 1, 2, 3]
+        assert dropped.left_out
+
+
+def test_the_authors_rule_on_one_edge_equals_the_rule_written_down(fleet):
+    labels = fleet(60, 10, 0.1)
+    picks, expected = rng(4).permutation(60).tolist(), []
+    free = set(range(60))
+    while free:
+        members = [next(c for c in picks if c in free)]
+        free -= set(members)
+        while free and (len(members) < 5 or one_cov(labels, members) > 0.5):
+            best = min(sorted(free), key=lambda c: one_cov(labels, [*members, c]))
+            if one_cov(labels, [*members, best]) >= one_cov(labels, members) - 1e-12:
+                break
+            members.append(best)
+            free.remove(best)
+        expected.append(tuple(members))
+    found = cov(labels, min_size=5, max_cov=0.5, drop=True, rng=rng(4))
+    assert list(found) == [g for g in expected if len(g) >= 5]
+    assert found.left_out == tuple(i for g in expected if len(g) < 5 for i in g)
+    assert found.left_out
+
+
+def one_cov(labels, members):
+    sums = labels[members].sum(axis=0)
+    return sums.std() / sums.mean()
+
+
+def test_the_authors_rule_must_leave_somebody():
+    even = np.full((6, 2), 4)  # nobody improves anybody: six groups of one
+    with pytest.raises(BadValue, match="drop is True; allowed is False for this fleet, or a lower min_size"):
+        cov(even, min_size=2, drop=True, rng=rng())
+    with pytest.raises(BadValue, match="drop is True; allowed is False where groups is given"):
+        cov(even, groups=2, drop=True, rng=rng())
 
 
 def test_groups_fixes_how_many_and_evens_the_sizes(fleet):
@@ -76,9 +129,7 @@ def test_search_lowers_the_sum_at_the_same_sizes(fleet):
     assert cov_of(searched.sums(labels)).sum() < 0.9 * cov_of(plain.sums(labels)).sum()
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"max_cov": -0.1}, {"max_cov": float("nan")}, {"rest": "keep"}, {"candidates": 0}, {"search": -1}]
-)
+@pytest.mark.parametrize("wrong", [{"max_cov": -0.1}, {"max_cov": float("nan")}, {"candidates": 0}, {"search": -1}])
 def test_bad_options(wrong, fleet):
     with pytest.raises(BadValue):
         cov(fleet(10), rng=rng(), **wrong)

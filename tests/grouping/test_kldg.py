@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from covey.errors import BadValue
 from covey.grouping.kldg import kldg, smoothed_kl
 
 
@@ -31,3 +32,18 @@ def test_min_size_holds_though_the_criterion_would_starve_groups():
     for seed in range(5):
         assert kldg(labels, min_size=4, rng=rng(seed)).sizes.tolist() == [4, 4, 4]
         assert kldg(labels, groups=2, min_size=5, rng=rng(seed)).sizes.min() >= 5
+
+
+def test_called_by_number_of_groups_sizes_are_free(fleet):
+    sizes = kldg(fleet(100, 10, 0.1), groups=20, rng=rng()).sizes
+    assert sum(sizes) == 100
+    assert sizes.min() < 5 < sizes.max()  # by min_size all would have five
+
+
+def test_groups_that_stay_too_small_can_be_left_out(fleet):
+    labels = fleet(100, 10, 0.1)
+    free, dropped = kldg(labels, groups=20, rng=rng()), kldg(labels, min_size=5, drop=True, rng=rng())
+    assert list(dropped) == [g for g in free if len(g) >= 5]
+    assert set(dropped.left_out) == {i for g in free if len(g) < 5 for i in g}
+    with pytest.raises(BadValue, match="drop is True; allowed is False without a min_size"):
+        kldg(labels, groups=20, drop=True, rng=rng())

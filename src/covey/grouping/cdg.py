@@ -3,17 +3,24 @@
 The grouping of OUEA (Mhaisen et al., "Optimal User-Edge Assignment in Hierarchical Federated Learning Based on
 Statistical Properties and Network Topology Constraints"), as Liu et al., Group-FEL, Section 4.4, bring it to groups:
 G = floor(K / MinGS) groups; k-means of raw label counts into floor(K / G) clusters; every cluster is dealt
-cyclically over the groups, each deal going on where the last one stopped.
+cyclically over the groups, each deal beginning with the first group, as in the code of Group-FEL's authors. So the
+first groups are the largest.
 
-Departures: no more clusters than clients that differ. With `edges` every edge groups its own clients.
+Departures: no more clusters than clients that differ. Where `min_size` is given, groups short of it get clients of the
+largest groups; with `drop=True` they are left out instead, as in that code. With `edges` every edge groups its own
+clients.
 """
 
 from __future__ import annotations
 
+from heapq import heapify, heapreplace
+
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels
+from covey.grouping.drop import check_someone_is_left, without_short
 from covey.grouping.per_edge import per_edge
 
 
@@ -24,8 +31,11 @@ def cdg(
     min_size: int | None = None,
     rng: np.random.Generator,
     edges: NDArray[np.int64] | None = None,
+    drop: bool = False,
 ) -> Grouping:
-    """Groups of even size, each with its share of every cluster of similar clients.
+    """Groups that each have their share of every cluster of similar clients.
+
+    `drop` leaves out groups short of `min_size` instead of filling them up.
 
     >>> labels = np.array([[9, 0], [0, 9], [9, 0], [0, 9]])
     >>> cdg(labels, groups=2, rng=np.random.default_rng(0)).sums(labels).tolist()
@@ -33,15 +43,46 @@ def cdg(
     """
     from sklearn.cluster import KMeans  # takes a second to import, which other groupings need not wait for
 
+    if drop and min_size is None:
+        raise BadValue("drop", drop, "False without a min_size: no group is too small then")
+    filled = 1 if min_size is None or drop else min_size
+
     def form(labels: Labels, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
         n = len(labels)
         count = groups or max(1, n // least)
         clusters = min(n // count, len(np.unique(labels, axis=0)))
         kmeans = KMeans(clusters, n_init=1, random_state=int(rng.integers(2**32)))
-        order = np.argsort(kmeans.fit_predict(labels.astype(np.float64)), kind="stable")
-        return Grouping(tuple(tuple(order[k::count].tolist()) for k in range(count)))
+        cluster_of = kmeans.fit_predict(labels.astype(np.float64))
+        dealt = _dealt([np.flatnonzero(cluster_of == c).tolist() for c in range(clusters)], count)
+        return without_short(_evened(dealt, min(filled, least)), least if drop else 1)
 
-    return per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    found = per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    return check_someone_is_left(found, "cdg") if drop else found
 
 
 GROUPINGS.add("cdg", cdg, paper="Mhaisen et al., OUEA; Liu et al., Group-FEL, Section 4.4")
+
+
+def _dealt(clusters: list[list[int]], groups: int) -> list[list[int]]:
+    """Every cluster over all groups in turn, from the first group on.
+
+    >>> _dealt([[0, 1, 2], [3, 4, 5]], 2)
+    [[0, 2, 3, 5], [1, 4]]
+    """
+    return [[i for members in clusters for i in members[k::groups]] for k in range(groups)]
+
+
+def _evened(groups: list[list[int]], least: int) -> list[list[int]]:
+    """The groups after the largest have given their last clients to those with fewer than `least`.
+
+    >>> _evened([[0, 1, 2], [3], [4, 5]], 2)
+    [[0, 1], [3, 2], [4, 5]]
+    """
+    donors = [(-len(members), k) for k, members in enumerate(groups)]
+    heapify(donors)
+    for members in groups:
+        while len(members) < least:
+            size, k = donors[0]
+            members.append(groups[k].pop())
+            heapreplace(donors, (size + 1, k))
+    return groups

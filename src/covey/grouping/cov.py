@@ -7,22 +7,23 @@ CoV is standard deviation over mean of a group's label counts. Trying every cand
 and a matrix (see `pool`): O(K^2 m) in all where the pseudo-code takes O(K^3 m), for the same groups.
 
 Departures: Eq. 31 as printed is divided by sqrt(m), here it is not (MaxCoV = 1 would never bind). A last group
-short of MinGS joins the group it helps most, so that Eq. 35 holds (`rest="drop"` leaves it out). Above 20,000
+short of MinGS joins the group it helps most, so that Eq. 35 holds and nobody is left out. Above 20,000
 clients each step looks at 1,000 candidates rather than at all. `groups` asks for that many groups of even size,
-for which MaxCoV has no say.
+for which MaxCoV has no say. `drop=True` is the rule of the authors' code, which gives Table 1: a group that nobody
+improves is closed even below MinGS, and groups below MinGS are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import repeat
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, even_sizes
+from covey.grouping.drop import check_someone_is_left, without_short
 from covey.grouping.local_search import swap_search
 from covey.grouping.measures import cov_of
 from covey.grouping.per_edge import per_edge
@@ -37,14 +38,15 @@ def cov(
     rng: np.random.Generator,
     edges: NDArray[np.int64] | None = None,
     max_cov: float = 1.0,
-    rest: Literal["merge", "drop"] = "merge",
+    drop: bool = False,
     candidates: int | None = None,
     search: int = 0,
 ) -> Grouping:
     """Grow one group after the other by the client that lowers its coefficient of variation most.
 
-    `candidates` is how many clients each step looks at (all up to 20,000 clients, else 1,000); `search` is how
-    many passes of swaps lower the summed CoV afterwards, at the same group sizes.
+    `max_cov` is the CoV at which a group that is large enough stops growing; `drop` closes groups that nobody improves
+    and leaves out those short of `min_size`; `candidates` is how many clients each step looks at (all up to 20,000
+    clients, else 1,000); `search` is how many passes of swaps lower the summed CoV afterwards, at the same group sizes.
 
     >>> labels = np.array([[8, 0, 0], [0, 8, 0], [0, 0, 8], [4, 4, 0], [0, 0, 8], [4, 4, 0]])
     >>> cov(labels, min_size=3, rng=np.random.default_rng(0)).sums(labels).tolist()
@@ -52,29 +54,38 @@ def cov(
     """
     if not max_cov >= 0:
         raise BadValue("max_cov", max_cov, "a number from 0 up")
-    if rest not in ("merge", "drop"):
-        raise BadValue("rest", rest, "'merge' or 'drop'")
+    if drop and groups is not None:
+        raise BadValue("drop", drop, "False where groups is given: groups of even size are never too small")
 
     def form(labels: Labels, groups: int | None, min_size: int, rng: np.random.Generator) -> Grouping:
         look_at = view(len(labels), candidates)
         if groups is None:
-            found = _greedy(labels, repeat(min_size), max_cov, look_at, rng)
-            grouping = _settle_rest(labels, found, min_size, rest)
+            found = _greedy(labels, repeat(min_size), max_cov, look_at, rng, close_early=drop)
+            grouping = without_short(found, min_size) if drop else _settle_rest(labels, found, min_size)
         else:
             found = _greedy(labels, iter(even_sizes(len(labels), groups)), np.inf, look_at, rng)
             grouping = Grouping(tuple(map(tuple, found)))
         return swap_search(labels, grouping, passes=search, candidates=candidates, rng=rng)
 
-    return per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    found = per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    return check_someone_is_left(found, "cov") if drop else found
 
 
 GROUPINGS.add("cov", cov, paper="Liu et al., Group-FEL, Algorithm 2")
 
 
 def _greedy(
-    labels: Labels, least: Iterator[int], max_cov: float, look_at: int, rng: np.random.Generator
+    labels: Labels,
+    least: Iterator[int],
+    max_cov: float,
+    look_at: int,
+    rng: np.random.Generator,
+    *,
+    close_early: bool = False,
 ) -> list[list[int]]:
     """Algorithm 2; the k-th group has at least the k-th of `least` clients, the last what is left.
+
+    With `close_early` a group that nobody improves is closed at any size.
 
     Concentrations (see `pool`) are compared in place of CoVs: they fall and rise together.
     """
@@ -90,7 +101,7 @@ def _greedy(
         least_size = next(least)
         while pool.left and (len(members) < least_size or concentration > highest):
             position, lowest = _best(pool, look_at, rng)
-            if len(members) >= least_size and lowest >= concentration:
+            if (close_early or len(members) >= least_size) and lowest >= concentration:
                 break
             members.append(pool.join(position))
             concentration = lowest
@@ -111,13 +122,11 @@ def _best(pool: Pool, look_at: int, rng: np.random.Generator) -> tuple[int, floa
     return position, float(together[position])
 
 
-def _settle_rest(labels: Labels, found: list[list[int]], least: int, rest: str) -> Grouping:
-    """Merge a last group short of `least` into the group whose CoV that lowers most, or leave it out."""
+def _settle_rest(labels: Labels, found: list[list[int]], least: int) -> Grouping:
+    """Merge a last group short of `least` into the group whose CoV that lowers most."""
     *whole, last = found
     if len(last) >= least or not whole:
         return Grouping(tuple(map(tuple, found)))
-    if rest == "drop":
-        return Grouping(tuple(map(tuple, whole)), left_out=tuple(last))
     before = np.array([labels[members].sum(axis=0) for members in whole])
     after = before + labels[last].sum(axis=0)
     whole[int(np.argmin(cov_of(after) - cov_of(before)))] += last

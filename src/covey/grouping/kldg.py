@@ -8,8 +8,9 @@ applied.
 Literally that is O(K^4 m). Here a table keeps the increase of every pair; a step changes one group, so one row of
 the table, and every group remembers its best client: O(K^2 m) logarithms, the same groups.
 
-Departures: labels a group does not hold count as one sample, so the logarithm exists. Where `min_size` is given,
-groups short of it get the last clients. With `edges` every edge groups its own clients.
+Departures: labels a group does not hold count as one sample, so the logarithm exists. SHARE knows no least size: ask
+for `groups` alone to have it that way. Where `min_size` is given, groups short of it get the last clients; with
+`drop=True` they are left out instead, as in Group-FEL's code. With `edges` every edge groups its own clients.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels
+from covey.grouping.drop import check_someone_is_left, without_short
 from covey.grouping.per_edge import per_edge
 
 Floats = NDArray[np.float64]
@@ -30,23 +33,29 @@ def kldg(
     min_size: int | None = None,
     rng: np.random.Generator,
     edges: NDArray[np.int64] | None = None,
+    drop: bool = False,
 ) -> Grouping:
     """Groups grown together, always by the pair of client and group that costs least balance.
 
-    Groups may differ much in size unless `min_size` is given.
+    Groups may differ much in size unless `min_size` is given; `drop` leaves out groups short of it instead of filling
+    them up.
 
     >>> labels = np.array([[9, 0], [0, 9], [9, 0], [0, 9]])
     >>> sorted(kldg(labels, groups=2, rng=np.random.default_rng(1)).sums(labels).tolist())
     [[9, 9], [9, 9]]
     """
-    keep = 1 if min_size is None else min_size
+    if drop and min_size is None:
+        raise BadValue("drop", drop, "False without a min_size: no group is too small then")
+    filled = 1 if min_size is None or drop else min_size
 
     def form(labels: Labels, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
         count = groups or max(1, len(labels) // least)
         seeds = rng.choice(len(labels), count, replace=False)
-        return Grouping(tuple(map(tuple, _grow(labels.astype(np.float64), seeds, min(keep, least)))))
+        found = _grow(labels.astype(np.float64), seeds, min(filled, least))
+        return without_short(found, least if drop else 1)
 
-    return per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    found = per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    return check_someone_is_left(found, "kldg") if drop else found
 
 
 GROUPINGS.add("kldg", kldg, paper="Deng et al., SHARE; Liu et al., Group-FEL, Section 4.4")
