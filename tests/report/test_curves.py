@@ -32,7 +32,7 @@ def test_a_line_a_run_over_rounds_and_traffic(drawn, tmp_path):
     }
     assert lines(traffic)["fedavg"] == [(2, 0.1), (4, 0.2), (6, 0.3)]
     assert (rounds.get_xlabel(), traffic.get_xlabel()) == ("global round", "traffic, MB")
-    assert (traffic.get_xscale(), rounds.get_ylim()) == ("log", (0, 1))
+    assert (traffic.get_xscale(), rounds.get_ylim()) == ("linear", (0, 1))
     assert drawn[0].get_suptitle() == "digits"
 
 
@@ -50,8 +50,32 @@ def test_a_picture_is_written_where_there_was_no_folder(tmp_path):
     assert (tmp_path / "new" / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", ["file/curves.png", "curves.nope"])
-def test_a_picture_that_cannot_be_written(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        (
+            "file/curves.png",
+            r"picture is '.*'; allowed is a file that can be written \((Not a directory|File exists)\)",
+        ),
+        ("curves.nope", r"picture is '.*curves.nope'; allowed is the name of a file that ends in \.png, \.pdf"),
+        ("curves", r"allowed is the name of a file that ends in"),
+        (".png", r"allowed is the name of a file that ends in"),
+        ("x" * 300 + ".png", r"a file that can be written \(File name too long\)"),
+    ],
+)
+def test_a_picture_that_cannot_be_written(tmp_path, name, sentence):
     (tmp_path / "file").touch()
-    with pytest.raises(BadValue, match=r"picture is '.*'; allowed is a file that can be written, such as curves.png"):
+    with pytest.raises(BadValue, match=sentence):
         curves({"fedavg": ONE}, tmp_path / name)
+
+
+def test_names_are_drawn_letter_by_letter(tmp_path):
+    curves({"$\\frac{": ONE, "[/b] 名": ONE}, tmp_path / "curves.png", title="$x^$ \\notacommand")
+    assert (tmp_path / "curves.png").exists()
+
+
+@pytest.mark.parametrize(("traffic", "scale"), [((1, 9), "linear"), ((1, 10), "log"), ((0, 100), "linear")])
+def test_traffic_is_logarithmic_where_it_spans_a_power_of_ten(drawn, tmp_path, traffic, scale):
+    rows = [{"round": r, "accuracy": 0.5, "traffic_bytes": t * 1_000_000} for r, t in enumerate(traffic)]
+    curves({"a": rows}, tmp_path / "curves.png")
+    assert drawn[0].axes[1].get_xscale() == scale

@@ -93,7 +93,7 @@ def show_data(
         fleet = load_fleet(dataset, clients=clients, partition=how, edges=edges, samples=samples, seed=seed)
         facts |= _fleet_facts(fleet, how)
         if plot is not None:
-            from covey.data.plot import label_matrix  # matplotlib takes a second to import
+            from covey.report.labels import label_matrix  # matplotlib takes a second to import
 
             facts["plot"] = str(label_matrix(fleet, plot, title=f"{name}, {how}, {fleet.clients} clients"))
     if as_json:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from covey.errors import BadValue
+import numpy as np
+
+from covey.report.picture import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,36 +31,34 @@ def curves(
     One panel for each of the metrics in `over`; unless given, for all of `AXES` that every run has.
     """
     from matplotlib import colormaps  # takes a second to load, and most commands draw nothing
-    from matplotlib.figure import Figure  # not pyplot, which would take over a notebook's own pictures
 
     chosen = over or [key for key in AXES if all(key in row for rounds in runs.values() for row in rounds)]
-    figure = Figure(figsize=(1 + 5.5 * len(chosen), 4.6), layout="constrained")
-    panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)
     colours = colormaps["tab10"]
-    for j, (name, rounds) in enumerate(runs.items()):
-        own = any(row.get("models", 1) > 1 for row in rounds)
-        key = "own_accuracy" if own else "accuracy"
-        rows = [row for row in rounds if key in row]
-        style = {"color": colours(j % 10), "linestyle": STYLES[j // 10 % 4], "linewidth": 1.8}
-        label = f"{name} (clients' own)" if own else name
+    with drawing(path, 1 + 5.5 * len(chosen), 4.6, field="picture") as figure:
+        panels = figure.subplots(1, len(chosen), sharey=True, squeeze=False)
+        for j, (name, rounds) in enumerate(runs.items()):
+            own = any(row.get("models", 1) > 1 for row in rounds)
+            key = "own_accuracy" if own else "accuracy"
+            rows = [row for row in rounds if key in row]
+            style = {"color": colours(j % 10), "linestyle": STYLES[j // 10 % 4], "linewidth": 1.8}
+            label = f"{name} (clients' own)" if own else name
+            for axes, metric in zip(panels[0], chosen, strict=True):
+                _line(axes, [row[metric] / AXES[metric][1] for row in rows], rows, key, label, style)
+        panels[0][0].set(ylabel="test accuracy", ylim=(0, 1))
         for axes, metric in zip(panels[0], chosen, strict=True):
-            _, unit, scale = AXES[metric]
-            x = [max(row[metric], 1 if scale == "log" else 0) / unit for row in rows]
-            _line(axes, x, rows, key, label, style)
-    panels[0][0].set(ylabel="test accuracy", ylim=(0, 1))
-    for axes, metric in zip(panels[0], chosen, strict=True):
-        text, _, scale = AXES[metric]
-        axes.set(xlabel=text, xscale=scale)
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-    panels[0][-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-    if title:
-        figure.suptitle(title, fontsize=11)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=130)
-    except (OSError, ValueError) as error:
-        raise BadValue("picture", str(path), f"a file that can be written, such as curves.png ({error})") from None
+            text, _, scale = AXES[metric]
+            axes.set(xlabel=text, xscale=scale if scale == "linear" or _decades(axes) else "linear")
+            axes.grid(alpha=0.3)
+            axes.spines[["top", "right"]].set_visible(False)
+        panels[0][-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+        if title:
+            figure.suptitle(title, fontsize=11)
+
+
+def _decades(axes: Axes) -> bool:
+    """Whether what is drawn spans a power of ten; within one, the ticks of a logarithmic axis overlap."""
+    x = [value for line in axes.lines for value in np.asarray(line.get_xdata(), dtype=np.float64).tolist()]
+    return bool(x) and min(x) > 0 and max(x) >= 10 * min(x)
 
 
 def _line(

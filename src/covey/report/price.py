@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from matplotlib.figure import Figure  # not pyplot, which would take over a notebook's own pictures
-
 from covey.network.placement import Placement
 from covey.network.price import Price
 from covey.report.load import network_load
+from covey.report.picture import drawing
 from covey.report.timeline import timeline
 
 
@@ -17,11 +16,9 @@ def draw_price(cost: Price, placement: Placement, order: Iterable[int], path: Pa
     """Draw one round; `order` are its clients, group by group."""
     clients = list(dict.fromkeys(order))
     height = min(9.0, max(4.8, 1.8 + 0.09 * len(clients)))
-    figure = Figure(figsize=(14, height), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
-    timeline(left, cost.timeline, clients, seconds=cost.seconds)
-    network_load(right, placement, cost.carried)
-    if title:
-        figure.suptitle(title, fontsize=11)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
+    with drawing(path, 14, height) as figure:
+        left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
+        timeline(left, cost.timeline, clients, seconds=cost.seconds)
+        network_load(right, placement, cost.carried)
+        if title:
+            figure.suptitle(title, fontsize=11)

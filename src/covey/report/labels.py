@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from covey.errors import BadValue
 from covey.fleet import Fleet
+from covey.report.picture import drawing
 
 # more than this, and bubbles become too small to tell apart
 CLIENTS, CLASSES = 60, 30
@@ -22,10 +21,15 @@ def label_matrix(fleet: Fleet, path: str | Path, *, title: str = "") -> Path:
 
     Bars on top are the clients' sizes; lines part the edges.
     """
-    path = Path(path)
+    with drawing(path, min(14, 4 + fleet.clients / 6), min(8, 3 + fleet.classes / 5)) as figure:
+        top, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 4))
+        _draw(top, below, fleet)
+        top.set_title(title)
+    return Path(path)
+
+
+def _draw(top: Axes, below: Axes, fleet: Fleet) -> None:
     small = fleet.clients <= CLIENTS and fleet.classes <= CLASSES
-    figure = Figure(figsize=(min(14, 4 + fleet.clients / 6), min(8, 3 + fleet.classes / 5)), layout="constrained")
-    top, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 4))
     top.bar(range(fleet.clients), fleet.sizes, width=0.8 if small else 1.0, color="tab:gray")
     top.set_ylabel("samples")
     top.spines[["top", "right"]].set_visible(False)
@@ -35,12 +39,6 @@ def label_matrix(fleet: Fleet, path: str | Path, *, title: str = "") -> Path:
             axes.axvline(boundary + 0.5, color="black", linewidth=1, linestyle="--")
     below.set_xlabel("client" if len(fleet.by_edge) == 1 else f"client ({len(fleet.by_edge)} edges)")
     below.set_ylabel("class")
-    top.set_title(title)
-    try:
-        figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as error:
-        raise BadValue("plot", str(path), f"a picture file that can be written ({error})") from error
-    return path
 
 
 def _edges(fleet: Fleet) -> list[int]:
