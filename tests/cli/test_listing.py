@@ -91,3 +91,106 @@ def test_a_picture_that_cannot_be_written(covey, small, tmp_path):
 
 def test_a_list_is_json_alone(covey):
     assert isinstance(json.loads(covey("list", "groupings", "--json").out), list)
+
+
+# --- stores that are damaged, strange or not to be written
+
+
+def planted(tmp_path, **row):
+    """A store with a good run and one whose row is as given."""
+    with Store(tmp_path / "runs") as store:
+        config = {"algorithm": "fedavg", "data": "digits", "rounds": 9}
+        run = store.create("fedavg-digits", config)
+        store.add_round(run, 1, {"accuracy": 0.25, "traffic_bytes": 10}, None)
+        values = {"run": "bad-1", "created": 5.0, "status": "running", "config": "{}", "summary": "{}"} | row
+        store.database.connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", tuple(values.values()))
+    return run
+
+
+def test_one_bad_row_does_not_hide_the_others(covey, tmp_path):
+    run = planted(tmp_path, config="x")
+    good, bad = covey("list", "--json").json
+    assert (good["name"], good["accuracy"]) == (run, 0.25)
+    assert bad == {"name": "bad-1", "status": "damaged", "damage": "its row cannot be read (no JSON in its settings)"}
+    said = covey("list")
+    assert said.code == 0
+    assert run in said.out
+    assert "its row cannot be read" in said.out
+    assert "see: covey doctor" in said.out
+    assert covey("show", run).code == 0
+    assert covey("show", "bad-1").complaint.startswith("run bad-1 is damaged: its row cannot be read")
+
+
+@pytest.mark.parametrize("name", ["[/s]", "\x1b[31mred", "../../outside", "[link=x]y[/link]", ""])
+def test_names_from_a_strangers_store_are_only_text(covey, tmp_path, name):
+    planted(tmp_path, run=name)
+    said = covey("list")
+    assert (said.code, said.err) == (0, "")
+    assert "\x1b" not in said.out
+    assert name.replace("\x1b", r"\x1b") in said.out
+
+
+def test_a_run_that_says_little_is_listed_and_shown(covey, tmp_path):
+    planted(tmp_path, config='{"algorithm": "[/s]", "data": 3, "rounds": [1]}')
+    row = covey("list", "--json").json[1]
+    assert (row["name"], row["algorithm"], row["rounds"]) == ("bad-1", "[/s]", "0/[1]")
+    for words in (["list"], ["show", "bad-1"], ["show", "bad-1", "--json"]):
+        said = covey(*words)
+        assert (said.code, said.err) == (0, "")
+    assert covey("show", "bad-1", "--plot", "x.png").complaint == "run bad-1 has no accuracy yet that could be drawn"
+    assert "[/s]" in covey("show", "bad-1").out
+
+
+def test_metrics_that_are_no_numbers_are_not_shown(covey, tmp_path):
+    run = planted(tmp_path)
+    with Store(tmp_path / "runs") as store:
+        store.add_round(run, 2, {"accuracy": "[/s]", "traffic_bytes": 10**400, "loss": [1], "models": None}, None)
+        store.add_round(run, 3, {"accuracy": float("nan"), "traffic_bytes": 10}, None)
+        store.add_event(run, 3, "[/s]", "\x1b[31m")
+    assert covey("list", "--json").json[0]["accuracy"] == 0.25
+    for words in (["list"], ["show", run], ["show", run, "--json"], ["show", run, "--plot", "x.png"]):
+        said = covey(*words)
+        assert (said.code, said.err) == (0, "")
+        assert "\x1b" not in said.out
+
+
+def test_rounds_that_cannot_be_read_are_named(covey, tmp_path):
+    run = planted(tmp_path)
+    with Store(tmp_path / "runs") as store:
+        store.database.connection.execute("INSERT INTO rounds VALUES (?, 2, 'x')", (run,))
+    what = "one of its rounds cannot be read (no JSON in its metrics of round 2)"
+    assert covey("list", "--json").json[0]["damage"] == what
+    assert f"damaged: {what}; see: covey doctor" in covey("show", run).out
+
+
+def test_a_store_that_is_none_is_one_sentence(covey, tmp_path):
+    (tmp_path / "covey.db").write_text("no database" * 100)
+    for words in (["list"], ["show", "x"]):
+        sentence = covey(*words, "--out", tmp_path).complaint
+        assert "a folder for runs that can be read (file is not a database)" in sentence
+
+
+def test_listing_and_showing_write_nothing(covey, small, tmp_path):
+    small("fedavg", "--json")
+    before = {path: path.read_bytes() for path in (tmp_path / "runs").rglob("*") if path.is_file()}
+    for words in (["list"], ["show", "fedavg-digits-1"]):
+        assert covey(*words).code == 0
+    assert {path: path.read_bytes() for path in before} == before
+    (tmp_path / "empty").mkdir()
+    assert covey("list", "--out", "empty").code == 0
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_hints_name_the_store(covey, tmp_path):
+    with Store(tmp_path / "my runs") as store:
+        run = store.create("fedavg-digits", {"algorithm": "fedavg"})
+    assert f"go on with: covey resume {run} --out 'my runs'" in covey("show", run, "--out", "my runs").out
+
+
+def test_cost_and_simulated_time_are_shown_where_they_are_known(covey, small):
+    small("fedavg", "--prices", "cifar-secure", "--network", "star")
+    shown = covey("show", "fedavg-digits-1").out
+    assert "simulated_seconds" in shown
+    assert "cost" in shown
+    small("ring")
+    assert "simulated_seconds" not in covey("show", "ring-digits-1").out

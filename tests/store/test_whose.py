@@ -192,7 +192,9 @@ def test_another_runs_checkpoint_in_its_place_is_passed_over(store):
     (said,) = passed_over(store, run)
     assert sentence in said
     assert said.endswith("; it was passed over")
-    assert Checkpoint.load(store.path(run, 4).with_suffix(".refused")).identity.run == other  # and not lost
+    assert (
+        Checkpoint.load(store.folder / run / "round-000004.safetensors.refused").identity.run == other
+    )  # and not lost
 
 
 def test_an_older_checkpoint_under_a_newer_name_is_passed_over(store):
@@ -278,7 +280,7 @@ def test_all_that_is_refused_is_kept(store):
         store.add_round(run, 2, {}, checkpoint(2))
     store._settler.wait()
     folder = store.folder / run
-    assert [(folder / f"round-000002.{name}").read_text() for name in ("refused", "refused-2")] == [
+    assert [(folder / f"round-000002.safetensors.{name}").read_text() for name in ("refused", "refused-2")] == [
         "damaged 0",
         "damaged 1",
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +15,11 @@ from rich.table import Table
 
 import covey
 from covey.algorithms import ALGORITHMS, make_algorithm
-from covey.cli.console import console
+from covey.cli.console import console, plain
 from covey.cli.options import DEFAULT_OUT, Json, Out
 from covey.cli.progress import size
 from covey.data import DATASETS, PARTITIONS
-from covey.errors import UnknownName
+from covey.errors import BadData, UnknownName
 from covey.grouping import GROUPINGS
 from covey.local import RULES
 from covey.merge import MERGES, SERVERS
@@ -39,6 +41,7 @@ TABLES: dict[str, Registry[Any]] = {
     "devices": DEVICES,
 }
 COLUMNS = ("round", "accuracy", "own_accuracy", "loss", "models", "trainings", "traffic_bytes", "wall_seconds")
+IF_KNOWN = ("simulated_seconds", "cost")
 
 
 def list_(
@@ -57,15 +60,17 @@ def list_(
         print(json.dumps(rows))
         return
     if not rows:
-        console().print(f"no runs in {out} yet; start one with: covey run fedavg")
+        console().print(f"no runs in {plain(out)} yet; start one with: covey run fedavg")
         return
     table = Table(box=None, header_style="bold")
     columns = dict.fromkeys(name for row in rows for name in row if any(other.get(name) for other in rows))
     for name in columns:
         table.add_column(name, no_wrap=name == "name", overflow="fold")
     for row in rows:
-        table.add_row(*(str(row.get(name, "")) for name in columns))
+        table.add_row(*(plain(row.get(name, "")) for name in columns))
     console().print(table)
+    if "damage" in columns:
+        console().print(f"see: covey doctor{_where(out)}")
 
 
 def _entry(entry: Any) -> dict[str, str]:
@@ -83,23 +88,28 @@ def _entry(entry: Any) -> dict[str, str]:
 
 
 def _runs(out: Path) -> list[dict[str, Any]]:
-    if not out.exists():
-        return []
-    with Store(out) as store:
-        records = [(record, _latest(store.rounds(record.run))) for record in store.runs()]
-    return [
-        {
-            "name": record.run,
-            "status": record.status,
-            "algorithm": record.config["algorithm"],
-            "data": record.config["data"],
-            "rounds": f"{last.get('round', 0)}/{record.config['rounds']}",
-            "accuracy": round(last.get("accuracy", 0.0), 4),
-            "traffic": size(last.get("traffic_bytes", 0)),
-            "started": datetime.fromtimestamp(record.created).isoformat(" ", "seconds"),
-        }
-        for record, last in records
-    ]
+    """One row a run, and one for each that cannot be read."""
+    with Store(out, read_only=True) as store:
+        rows = [_run(record, store) for record in store.runs()]
+        damaged = store.damaged()
+    unreadable = [{"name": damage.run or str(out), "status": "damaged", "damage": damage.what} for damage in damaged]
+    return rows + unreadable
+
+
+def _run(record: RunRecord, store: Store) -> dict[str, Any]:
+    last = _latest(_sound(store.rounds(record.run)))
+    damaged = store.damaged(record.run)
+    return {
+        "name": record.run,
+        "status": record.status,
+        "algorithm": record.config.get("algorithm", ""),
+        "data": record.config.get("data", ""),
+        "rounds": f"{last.get('round', 0)}/{record.config.get('rounds', '?')}",
+        "accuracy": round(last.get("accuracy", 0.0), 4),
+        "traffic": size(last.get("traffic_bytes", 0)),
+        "started": datetime.fromtimestamp(record.created).isoformat(" ", "seconds"),
+        **({"damage": damaged[0].what} if damaged else {}),
+    }
 
 
 def show(
@@ -109,37 +119,50 @@ def show(
     as_json: Json = False,
 ) -> None:
     """What a run did: its settings, its rounds, what was lost."""
-    with Store(out) as store:
-        record, rounds, events = store.get(run), store.rounds(run), store.events(run)
+    with Store(out, read_only=True) as store:
+        record, rounds, events = store.get(run), _sound(store.rounds(run)), store.events(run)
+        damaged = store.damaged(run)
+    if plot is not None and not any("accuracy" in row for row in rounds):
+        raise BadData(f"run {run} has no accuracy yet that could be drawn")
     if plot is not None:
         curves({run: rounds}, plot)
     if as_json:
         print(json.dumps(summary_of(record, rounds)))
         return
     screen = console()
-    screen.print(f"[bold]{run}[/bold]  {record.status}")
-    screen.print("  ".join(f"{k}={v}" for k, v in record.config.items() if v not in (None, {})), style="dim")
+    screen.print(f"[bold]{plain(run)}[/bold]  {record.status}")
+    settings = "  ".join(f"{k}={v}" for k, v in record.config.items() if v not in (None, {}))
+    screen.print(plain(settings), style="dim")
     table = Table(box=None, header_style="bold")
-    for name in COLUMNS:
+    columns = [*COLUMNS, *(name for name in IF_KNOWN if any(name in row for row in rounds))]
+    for name in columns:
         table.add_column(name, justify="right")
     shown = rounds if len(rounds) <= 24 else [*rounds[:4], *rounds[4 : -4 : max(1, len(rounds) // 16)], *rounds[-4:]]
     for row in shown:
-        cells = [row.get(name, "") for name in COLUMNS]
+        cells = [row.get(name, "") for name in columns]
         table.add_row(*(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells))
     screen.print(table)
     for event in events:
-        screen.print(f"round {event['round']}: {event['kind']}: {event['text']}", style="yellow")
+        said = f"round {event['round']}: {event['kind']}: {event['text']}"
+        screen.print(plain(said), style="yellow")
+    for damage in damaged:
+        screen.print(f"damaged: {plain(damage.what)}; see: covey doctor{_where(out)}", style="red")
     if record.status != "finished":
-        screen.print(f"[dim]go on with: covey resume {run}[/dim]")
+        screen.print(f"[dim]go on with: covey resume {plain(run)}{_where(out)}[/dim]")
     if plot is not None:
-        screen.print(f"picture: {plot}")
+        screen.print(f"picture: {plain(plot)}")
+
+
+def _where(out: Path) -> str:
+    """The option that names the store again, where it is not the usual one."""
+    return "" if out == DEFAULT_OUT else f" --out {plain(shlex.quote(str(out)))}"
 
 
 def summary_of(record: RunRecord, rounds: list[dict[str, Any]]) -> dict[str, Any]:
     """The run's summary; of one that is not finished, as far as it came."""
     if record.summary:
         return record.summary
-    head = {"run": record.run, "algorithm": record.config["algorithm"], "status": record.status}
+    head = {"run": record.run, "algorithm": record.config.get("algorithm"), "status": record.status}
     blank = {"accuracy": None, "loss": None, "round": 0, "traffic_bytes": 0, "wall_seconds": 0.0, "model_sha256": None}
     latest = blank | _latest(rounds)
     return {**head, **latest, "rounds": latest["round"]}
@@ -148,3 +171,13 @@ def summary_of(record: RunRecord, rounds: list[dict[str, Any]]) -> dict[str, Any
 def _latest(rounds: list[dict[str, Any]]) -> dict[str, Any]:
     """The newest value of every metric; not every round is evaluated."""
     return {name: value for row in rounds for name, value in row.items()}
+
+
+def _sound(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rounds without values of columns that are no numbers, as a database may have that was edited."""
+    columns = (*COLUMNS, *IF_KNOWN)
+    return [{name: v for name, v in row.items() if name not in columns or _is_number(v)} for row in rounds]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -27,6 +27,8 @@ TABLES = {
   kind TEXT NOT NULL, text TEXT NOT NULL)""",
 }
 
+FAULTS = (sqlite3.Error, UnicodeError, MemoryError)  # SQLite's words of what is damaged may be damaged themselves
+
 
 class Database:
     """The database of a store, to be written or only read; `mine` are the runs that this process writes."""
@@ -47,10 +49,10 @@ class Database:
             if self.faults and not read_only:
                 self.connection.close()
                 raise sqlite3.DatabaseError(f"{min(self.faults.values())}; see covey doctor --out {folder}")
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *FAULTS) as error:
             self.close()
             wanted = "read" if read_only else "read and written"
-            raise BadValue("out", str(folder), f"a folder for runs that can be {wanted} ({error})") from None
+            raise BadValue("out", str(folder), f"a folder for runs that can be {wanted} ({error})") from error
 
     def close(self) -> None:
         """Let go of the database."""
@@ -68,8 +70,8 @@ class Database:
             for statement, *values in statements:
                 count = db.execute(statement, values).rowcount
             db.execute("COMMIT")
-        except sqlite3.Error as error:
-            with contextlib.suppress(sqlite3.Error):
+        except FAULTS as error:
+            with contextlib.suppress(*FAULTS):
                 db.execute("ROLLBACK")
             if isinstance(error, sqlite3.IntegrityError):
                 raise
@@ -81,7 +83,7 @@ class Database:
         """All rows that a query gives."""
         try:
             return self.connection.execute(query, values).fetchall()
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise BadData(f"the database {self.path} cannot be read ({error}); see covey doctor") from None
 
     def _look(self) -> None:
@@ -89,7 +91,7 @@ class Database:
         if not self.read_only and _files(self.path)[0] != self._files[0]:
             try:
                 self._write_anew()
-            except (OSError, sqlite3.Error) as error:
+            except (OSError, *FAULTS) as error:
                 raise RunFailed(
                     f"the database {self.path} was taken away while it was written, and no new one could be made "
                     f"({error}); checkpoints that are left can be taken up with: covey doctor --repair"
@@ -132,7 +134,7 @@ class Database:
 
     def _open_to_read(self) -> sqlite3.Connection:
         check_files(self.path)
-        if not self.path.exists():
+        if not self.path.exists() or self.path.stat().st_size == 0:
             db = _connect(":memory:")
             for table in TABLES.values():
                 db.execute(table)
@@ -167,7 +169,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             for table in TABLES.values():
                 db.execute(table)
-    except sqlite3.Error:
+    except FAULTS:
         db.close()
         raise
     return db
@@ -195,7 +197,7 @@ def faults_of(db: sqlite3.Connection) -> dict[str, str]:
     """What is not as covey makes it, by name; reading from a view, or writing past a trigger, may do anything."""
     found = {name: (kind, sql) for kind, name, sql in db.execute("SELECT type, name, sql FROM sqlite_master")}
     odd = {name: f"it has a {kind} {name}" for name, (kind, _) in found.items() if kind in ("view", "trigger")}
-    for name, sql in TABLES.items() if found else ():
+    for name, sql in TABLES.items():
         if name not in found:
             odd[name] = f"it has no table {name}"
         elif "".join(str(found[name][1]).split()) != "".join(sql.split()):

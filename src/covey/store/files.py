@@ -64,11 +64,10 @@ def to_disk(path: Path) -> None:
         os.close(file)
 
 
-def set_aside(path: Path) -> None:
-    """Take a checkpoint that is refused out of the way without losing it."""
-    aside = path.with_suffix(".refused")
-    number = 1
+def set_aside(path: Path) -> Path:
+    """Take what is refused out of the way without losing it; gives its new name."""
+    aside, number = path.with_name(f"{path.name}.refused"), 1
     while os.path.lexists(aside):
         number += 1
-        aside = path.with_suffix(f".refused-{number}")
-    path.rename(aside)
+        aside = path.with_name(f"{path.name}.refused-{number}")
+    return path.rename(aside)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from covey.shape import fit
-from covey.store.database import Database
+from covey.store.database import FAULTS, Database
 from covey.store.names import is_name
 
 STATUSES = ("running", "finished", "failed")
@@ -58,7 +57,7 @@ def read_runs(database: Database) -> tuple[list[RunRecord], list[Damage]]:
     records = []
     for run, *row in found:
         try:
-            records.append(_record(run, *row))
+            records.append(make_record(run, *row))
         except (ValueError, RecursionError) as error:
             damaged.append(Damage(str(run), f"its row cannot be read ({error})"))
     if torn:
@@ -106,14 +105,15 @@ def _scan(
         try:
             for rowid, *row in database.connection.execute(query.format(way), values):
                 found[rowid] = tuple(row)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             torn = torn or str(error)
         else:
             return [found[rowid] for rowid in sorted(found)], ""
     return [found[rowid] for rowid in sorted(found)], torn
 
 
-def _record(run: object, created: object, status: object, config: object, summary: object) -> RunRecord:
+def make_record(run: object, created: object, status: object, config: object, summary: object) -> RunRecord:
+    """A row of the table of runs, as it has to be."""
     if not isinstance(run, str) or not is_name(run):
         raise ValueError("that is no name for a run")
     if not isinstance(created, float) or not 0 <= created < LATEST:

@@ -92,9 +92,11 @@ class Store:
         """All runs that can be read, the last begun at the end; `damaged` names the others."""
         return [self._seen(record) for record in read_runs(self.database)[0]]
 
-    def damaged(self) -> list[Damage]:
-        """What the database says of runs that cannot be read."""
-        return read_runs(self.database)[1]
+    def damaged(self, run: str | None = None) -> list[Damage]:
+        """What cannot be read: which runs, or what of that run's rounds and events."""
+        if run is None:
+            return read_runs(self.database)[1]
+        return read_rounds(self.database, run)[1] + read_events(self.database, run)[1]
 
     def get(self, run: str) -> RunRecord:
         """That run, or the nearest name."""
@@ -196,7 +198,7 @@ class Store:
         for row in reversed(rows):
             if row.checkpoint:
                 try:
-                    found = row.round, self._load(run, row, check)
+                    found = row.round, self.load(run, row, check)
                     break
                 except BadData as error:
                     passed.append(f"{error}; it was passed over")
@@ -212,7 +214,7 @@ class Store:
 
     def checkpoint(self, run: str) -> Checkpoint:
         """The newest checkpoint of a run, which must be whole."""
-        return self._load(run, self._newest(run))
+        return self.load(run, self._newest(run))
 
     def latest(self, run: str) -> Path:
         """Where the newest checkpoint of a run is, which must be this run's; whether it is whole, loading it says."""
@@ -231,7 +233,8 @@ class Store:
                 return row
         raise BadData(f"run {run} has no checkpoint in {self.folder / run}; resume it, or run it again")
 
-    def _load(self, run: str, row: RoundRow, check: Callable[[dict[str, Any]], None] | None = None) -> Checkpoint:
+    def load(self, run: str, row: RoundRow, check: Callable[[dict[str, Any]], None] | None = None) -> Checkpoint:
+        """The checkpoint of that round, which must be whole and this run's."""
         return Checkpoint.load(self.path(run, row.round), self._identity(run, row.round), row.sha256, check)
 
     def _identity(self, run: str, round: int) -> Identity:
