@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax
 
 from covey.fleet import Fleet
 
@@ -69,7 +68,8 @@ def group_odds(covs: ArrayLike, sampling: GroupSampling) -> Floats:
         "ercov": inverse,
         "esrcov": inverse**2,
     }[sampling]
-    odds: Floats = log_softmax(log_w)
+    below = log_w - log_w.max()
+    odds: Floats = below - np.log(np.exp(below).sum())
     return odds
 
 

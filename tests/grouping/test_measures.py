@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from covey.errors import BadValue
 from covey.grouping import Grouping, group, measure
 from covey.grouping.measures import CPD_GROUPS, cov_of, cpd_of, emd_of, hops_of, kl_of, qcid_of
-from covey.theory.prices import SPEECH_SECURE
+from covey.prices import SPEECH_SECURE
 
 counts = arrays(np.int64, (3, 4), elements=st.integers(0, 10**6))
 

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.errors import BadValue
+from covey.prices import CIFAR_SECURE
 from covey.theory import PRICES, Prices, round_cost, total_cost
-from covey.theory.prices import CIFAR_SECURE
 
 SIMPLE = Prices(group=(1, 2, 3), train=(4, 5))  # g^2 + 2 g + 3, 4 n + 5
 

@@ -23,6 +23,7 @@ one for every number. Every number is tried with the same random draws.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -32,9 +33,8 @@ from numpy.typing import ArrayLike
 
 from covey.errors import BadValue
 from covey.grouping.base import Grouping, check_labels, group
+from covey.grouping.divergence import divergences
 from covey.grouping.measures import hops_of, secure_seconds_of, shares_of
-from covey.theory.divergence import divergences
-from covey.theory.fedavg_ic import drift, interval_delay
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,11 @@ def choose_groups(
         raise BadValue("price", price, "a number from 0 up")
     if not (isinstance(repeats, int | np.integer) and repeats >= 1):
         raise BadValue("repeats", repeats, "a whole number from 1 up")
+    for name, tau in (("tau1", tau1), ("tau2", tau2)):
+        if not (isinstance(tau, int | np.integer) and tau >= 1):
+            raise BadValue(name, tau, "a whole number from 1 up")
+    if not 0 < eta_beta < np.inf:
+        raise BadValue("eta_beta", eta_beta, "a number above 0")
     if min_size is not None and not 1 <= min_size <= n:
         raise BadValue("min_size", min_size, f"a whole number from 1 to {n}, the number of clients")
     seeds = rng.integers(2**63, size=repeats).tolist()
@@ -100,6 +105,7 @@ def choose_groups(
     vectors = shares_of(table) if updates is None else np.asarray(updates, dtype=np.float64)
     weights = np.maximum(table.sum(axis=1), 1e-9)
     flat = _group_cost(Grouping((tuple(range(n)),)), distances)
+    local = _drift_ratio(tau1, tau1 * tau2, eta_beta)
 
     def score(count: int) -> Candidate:
         delta = big_delta = all_ = cost = 0.0
@@ -110,13 +116,21 @@ def choose_groups(
             big_delta += measured.Delta / repeats
             all_ = measured.D
             cost += _group_cost(found, distances) / repeats
-        worst = drift(all_, tau1 * tau2, eta=eta_beta, beta=1.0)
-        bound = drift(delta, tau1, eta=eta_beta, beta=1.0) + drift(big_delta, tau1 * tau2, eta=eta_beta, beta=1.0)
-        divergence = bound / worst if worst else 0.0
-        communication = interval_delay(d_group=cost, d_global=flat, tau2=tau2) / (flat * tau2) if flat else 1.0
+        divergence = (delta * local + big_delta) / all_ if all_ else 0.0
+        communication = (cost * (tau2 - 1) + flat) / (flat * tau2) if flat else 1.0
         return Candidate(count, delta, big_delta, divergence, communication, divergence + price * communication)
 
     return _search(score, n // (min_size or 2) or 1)
+
+
+def _drift_ratio(few: int, many: int, eta_beta: float) -> float:
+    """h(few) / h(many), h(t) = (eta beta + 1)^t - 1, where h(many) alone may be larger than any number.
+
+    >>> round(_drift_ratio(1, 2, 0.5), 9), 0.5 / (1.5**2 - 1)
+    (0.4, 0.4)
+    """
+    a, b = few * math.log1p(eta_beta), many * math.log1p(eta_beta)
+    return math.exp(a - b) * math.expm1(-a) / math.expm1(-b)
 
 
 def _search(score: Callable[[int], Candidate], most: int) -> Choice:

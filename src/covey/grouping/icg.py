@@ -17,8 +17,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from ortools.graph.python import min_cost_flow
-from scipy.optimize import linear_sum_assignment
 
 from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, how_many
@@ -72,7 +70,7 @@ def icg(
     if rest == "deal":
         at = rng.permutation(m)[: len(idle)]
         if deal == "assign":
-            at = linear_sum_assignment(table[idle] @ sums.T)[1]
+            at = _least_sum(table[idle] @ sums.T)
         for client, group in zip(idle.tolist(), at, strict=True):
             found[group].append(client)
         idle = idle[:0]
@@ -86,9 +84,20 @@ def _assign(clients: Indices, table: Floats, sums: Floats, rng: np.random.Genera
     """The clients in the order of the groups they fit best, one each: least sum of (group sum) . (client)."""
     dealt = clients.copy()
     for part in np.array_split(rng.permutation(len(clients)), -(-len(clients) // BLOCK)):
-        fit = linear_sum_assignment(sums[part] @ table[clients[part]].T)[1]
-        dealt[part] = clients[part][fit]
+        dealt[part] = clients[part][_least_sum(sums[part] @ table[clients[part]].T)]
     return dealt
+
+
+def _least_sum(cost: Floats) -> Indices:
+    """A column for every row, no column twice, at the least sum of costs.
+
+    >>> _least_sum(np.array([[1.0, 2.0], [1.0, 9.0]])).tolist()
+    [1, 0]
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    columns: Indices = linear_sum_assignment(cost)[1]
+    return columns
 
 
 def equal_clusters(points: Floats, count: int, *, iterations: int, rng: np.random.Generator) -> Indices:
@@ -115,6 +124,8 @@ def equal_clusters(points: Floats, count: int, *, iterations: int, rng: np.rando
 
 def _equal_assignment(cost: Floats, size: int) -> Indices:
     """The column of every row at least cost, every column `size` times: a minimum cost flow (Eq. 10 to 13)."""
+    from ortools.graph.python import min_cost_flow  # its import takes a while, which other groupings need not wait for
+
     rows, columns = cost.shape
     cost = cost - cost.min(axis=1, keepdims=True)
     whole = np.rint(cost * (COST_RANGE / max(float(cost.max()), 1e-300))).astype(np.int64)

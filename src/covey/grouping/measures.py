@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import BadValue
 from covey.grouping.base import Grouping, check_labels
-from covey.theory.divergence import divergences
-from covey.theory.prices import CIFAR_SECURE, Prices
+from covey.grouping.divergence import divergences
+from covey.prices import CIFAR_SECURE, Prices
 
 Floats = NDArray[np.float64]
 

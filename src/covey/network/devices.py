@@ -24,8 +24,8 @@ import numpy as np
 
 from covey.errors import BadValue, UnknownName
 from covey.network import units
+from covey.prices import PRICES
 from covey.registry import Registry
-from covey.theory.prices import PRICES
 
 Curve = tuple[float, ...]
 """Coefficients of a polynomial, the highest power first."""

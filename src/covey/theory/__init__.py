@@ -1,6 +1,7 @@
 """The papers' bounds and prices, computed with numpy alone."""
 
-from covey.theory.divergence import Divergences, divergences, ring_variance
+from covey.grouping.divergence import Divergences, divergences, ring_variance
+from covey.prices import PRICES, Prices
 from covey.theory.fedavg_ic import drift, fedavg_ic_bound, interval_delay
 from covey.theory.fedgsp import Hardware, communication_bytes, communication_seconds, computing_seconds
 from covey.theory.group_fel import (
@@ -12,7 +13,7 @@ from covey.theory.group_fel import (
     sampling_spread,
 )
 from covey.theory.plan_cost import plan_cost
-from covey.theory.prices import PRICES, Prices, round_cost, total_cost
+from covey.theory.prices import round_cost, total_cost
 from covey.theory.tornado import ARCHITECTURES, Architecture, tornado_bound, tornado_traffic
 
 __all__ = [

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from covey.errors import BadValue
+from covey.grouping.divergence import Divergences
 from covey.theory.check import count, not_negative, positive
-from covey.theory.divergence import Divergences
 
 
 def drift(divergence: float, steps: float, *, eta: float, beta: float) -> float:

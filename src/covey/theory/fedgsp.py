@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.errors import BadValue
+from covey.grouping.divergence import Floats
 from covey.theory.check import count, not_negative, positive
-from covey.theory.divergence import Floats
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from covey.errors import BadValue
+from covey.grouping.divergence import Floats, Groups, checked_groups, checked_sizes
 from covey.theory.check import count, not_negative, positive
-from covey.theory.divergence import Floats, Groups, checked_groups, checked_sizes
 
 
 def client_spread(sizes: ArrayLike, groups: Groups) -> Floats:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from covey.plan import Plan, Star, Train, ends_at
-from covey.theory.prices import Prices
+from covey.prices import Prices
 
 
 def plan_cost(plan: Plan, sizes: Sequence[int], *, epochs: int, prices: Prices) -> float:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from covey.errors import BadValue, UnknownName
+from covey.grouping.divergence import Divergences
 from covey.theory.check import count, positive
-from covey.theory.divergence import Divergences
 from covey.theory.fedavg_ic import drift
 
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from covey.errors import BadValue
 from covey.grouping.ihc import ihc, topology
-from covey.grouping.ihc_bound import lower_bound
-from covey.grouping.ihc_exact import exact, sizes
-from covey.grouping.ihc_gamma import solve_exactly, solve_quickly
-from covey.grouping.ihc_limits import least_epsilon, least_gamma, paper_epsilon
-from covey.grouping.ihc_paper import alternate
-from covey.grouping.ihc_problem import (
+from covey.grouping.ihc.bound import lower_bound
+from covey.grouping.ihc.exact import exact, sizes
+from covey.grouping.ihc.gamma import solve_exactly, solve_quickly
+from covey.grouping.ihc.limits import least_epsilon, least_gamma, paper_epsilon
+from covey.grouping.ihc.paper import alternate
+from covey.grouping.ihc.problem import (
     Problem,
     Solution,
     cluster_deltas,
@@ -27,7 +27,7 @@ from covey.grouping.ihc_problem import (
     cost,
     faults,
 )
-from covey.grouping.ihc_search import search
+from covey.grouping.ihc.search import search
 
 few = settings(max_examples=25, deadline=None)
 

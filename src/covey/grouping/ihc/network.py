@@ -1,6 +1,6 @@
 """A network of IHC-FL under change: who is head, who follows whom, which heads are linked, and what each change costs.
 
-The state behind `ihc_search`. A link beyond gamma is not refused but fined, the more the farther it is, so that a
+The state behind `search`. A link beyond gamma is not refused but fined, the more the farther it is, so that a
 search is led from any network towards a feasible one; so is a client that may follow no head. Everything is plain
 Python on short lists: a change touches some twenty numbers, which is too few for an array operation to pay.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from covey.grouping.ihc_problem import Floats, Integers, Pair, Problem, Solution
+from covey.grouping.ihc.problem import Floats, Integers, Pair, Problem, Solution
 
 Step = tuple[Callable[[int], float], Callable[[int], None], Callable[[int], None], int]
 """What a client's change costs, how to make it, how to take it back, and who it is."""

@@ -19,7 +19,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, maximum_flow
 
-from covey.grouping.ihc_problem import Flags, Floats, Problem, Solution
+from covey.grouping.ihc.problem import Flags, Floats, Problem, Solution
 
 BROKEN = 1e-4
 """By how much a row must be broken to be added."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from covey.grouping.ihc_problem import Flags, Floats, Integers, Pair, Problem
+from covey.grouping.ihc.problem import Flags, Floats, Integers, Pair, Problem
 
 
 def paper_epsilon(deltas: Floats) -> float:

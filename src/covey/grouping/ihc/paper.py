@@ -22,12 +22,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from covey.grouping.ihc_exact import exact
-from covey.grouping.ihc_limits import cover
-from covey.grouping.ihc_model import Rows
-from covey.grouping.ihc_network import fined_links
-from covey.grouping.ihc_problem import Floats, Pair, Problem, Solution, cost
-from covey.grouping.ihc_search import search
+from covey.grouping.ihc.exact import exact
+from covey.grouping.ihc.limits import cover
+from covey.grouping.ihc.model import Rows
+from covey.grouping.ihc.network import fined_links
+from covey.grouping.ihc.problem import Floats, Pair, Problem, Solution, cost
+from covey.grouping.ihc.search import search
 
 Deltas = Callable[[tuple[int, ...]], Floats]
 """From who follows whom to the distances between the heads, heads ascending."""

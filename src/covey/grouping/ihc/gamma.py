@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from covey.grouping.ihc_bound import lower_bound
-from covey.grouping.ihc_exact import exact
-from covey.grouping.ihc_limits import least_gamma
-from covey.grouping.ihc_problem import Floats, Problem, Solution, cost, faults
-from covey.grouping.ihc_search import search
+from covey.grouping.ihc.bound import lower_bound
+from covey.grouping.ihc.exact import exact
+from covey.grouping.ihc.limits import least_gamma
+from covey.grouping.ihc.problem import Floats, Problem, Solution, cost, faults
+from covey.grouping.ihc.search import search
 
 TRIES = 2
 """How many times a search halves the range in which it looks for a smaller gamma."""

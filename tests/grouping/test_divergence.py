@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from covey.errors import BadValue
-from covey.theory import Divergences, divergences, ring_variance
+from covey.grouping.divergence import Divergences, divergences, ring_variance
 
 numbers = st.floats(-100, 100)
 

@@ -1,7 +1,7 @@
 """IHC-FL's heads, members and links by simulated annealing: the fast way, for fleets of any size.
 
 Problem (1) of Shih, Kuo, Sheu, "Information-Exchangeable Hierarchical Clustering for Federated Learning With Non-IID
-Data"; the paper's own way is `ihc_paper`. A step picks a client and a pair it would like to be linked by, and tries
+Data"; the paper's own way is `paper`. A step picks a client and a pair it would like to be linked by, and tries
 a change that makes this link: two links exchange ends, a head moves, joins the network, leaves it or hands over
 its place. Dearer networks are accepted with falling probability. Every change keeps all degrees as they must be;
 with an odd degree heads therefore join and leave in twos.
@@ -15,9 +15,9 @@ import random as pseudo
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from covey.grouping.ihc_limits import cover
-from covey.grouping.ihc_network import Network
-from covey.grouping.ihc_problem import Floats, Pair, Problem, Solution
+from covey.grouping.ihc.limits import cover
+from covey.grouping.ihc.network import Network
+from covey.grouping.ihc.problem import Floats, Pair, Problem, Solution
 
 LIKED = 12
 """How many of its cheapest links a client likes, besides those to clients it has no head in common with."""

@@ -2,7 +2,7 @@
 
 Problem (1) of Shih, Kuo, Sheu, "Information-Exchangeable Hierarchical Clustering for Federated Learning With Non-IID
 Data", which the paper gives up on beyond 24 clients. For every number of heads that has a degree of its own (one
-head, two heads, …, more than `degree` heads) one model (`ihc_model`) is tightened by cuts until its relaxation is
+head, two heads, …, more than `degree` heads) one model (`model`) is tightened by cuts until its relaxation is
 connected, what cannot be part of a better answer is fixed, and the rest is left to HiGHS.
 """
 
@@ -13,11 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey.grouping.ihc_model import Model
-from covey.grouping.ihc_problem import Problem, Solution, cost, faults
-
-EQUAL = 1e-6
-"""Costs that differ by less than this part are taken as equal."""
+from covey.grouping.ihc.answer import EQUAL
+from covey.grouping.ihc.model import Model
+from covey.grouping.ihc.problem import Problem, Solution, cost, faults
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from covey.grouping.ihc_exact import sizes
-from covey.grouping.ihc_problem import Flags, Floats, Problem
+from covey.grouping.ihc.exact import sizes
+from covey.grouping.ihc.problem import Flags, Floats, Problem
 
 PATIENCE = 6
 """After so many steps without progress the steps get shorter."""
