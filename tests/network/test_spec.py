@@ -7,6 +7,13 @@ from covey.network.topology import Link
 
 EDGE_OF = [0, 0, 0, 1, 1, 2]
 
+GRAPHML = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="c" for="edge" attr.name="capacity" attr.type="{type}"/>
+<key id="l" for="edge" attr.name="latency" attr.type="double"/>
+<graph edgedefault="undirected"><node id="x"/><node id="y"/>
+<edge source="x" target="y"><data key="c">{value}</data><data key="l">0.1</data></edge></graph></graphml>
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "hosts"),
@@ -108,13 +115,26 @@ def test_graphml(tmp_path):
     ("name", "text", "message"),
     [
         ("a.csv", "from,to\nx,y\n", "needs the columns source,target,capacity,latency"),
-        ("a.csv", "source,target,capacity,latency\nx,,1MB/s,1ms\n", "line 2 of .* needs a source and a target"),
+        ("a.csv", "source,target,capacity,latency\nx,,1MB/s,1ms\n", "line 2 of .* needs a source and another"),
         ("a.csv", "source,target,capacity,latency\nx,y,1MB/s,1ms\ny,x,1MB/s,1ms\n", "line 3 of"),
         ("a.csv", "source,target,capacity,latency\nx,y,1MB/s,1ms\nz,w,1MB/s,1ms\n", "is disconnected"),
         ("a.csv", "source,target,capacity,latency\nx,y,0,1ms\n", "capacity of link x to y is 0.0"),
         ("a.csv", "source,target,capacity,latency\nx,y,9 bananas,1ms\n", "capacity of link x to y is '9 bananas'"),
         ("a.csv", "source,target,capacity,latency\n", "no host"),
+        ("a.csv", "source,target,capacity,latency\nx,x,1MB/s,1ms\n", "line 2 of .* needs a source and another target"),
+        ("a.csv", "source,target\n\0,y\n", "capacity of link|cannot be read"),
+        ("a.csv", "source,target\nx," + "y" * 200_000 + "\n", "field larger than field limit"),
+        ("a.csv", "source,target,capacity,latency\nx,y,1e400,1ms\n", "capacity of link x to y is inf"),
+        ("a.csv", "source,target,capacity,latency,source_role\nx,y,1,1,king\n", "has role 'king'"),
         ("a.graphml", "<graphml", "cannot be read"),
+        ("a.graphml", "", "cannot be read"),
+        ("a.graphml", "<a/>", "cannot be read"),
+        ("a.graphml", GRAPHML.format(type="double", value="fast"), "cannot be read: could not convert string to float"),
+        ("a.graphml", GRAPHML.format(type="int", value="1.5"), "cannot be read: invalid literal for int"),
+        ("a.graphml", GRAPHML.format(type="boolean", value="maybe"), "cannot be read: 'maybe'"),
+        ("a.graphml", GRAPHML.format(type="wavelength", value="1"), "cannot be read"),
+        ("a.graphml", GRAPHML.format(type="double", value="nan"), "capacity of link x to y is nan"),
+        ("a.graphml", GRAPHML.format(type="string", value="-5"), "capacity of link x to y is -5.0"),
     ],
 )
 def test_broken_files(tmp_path, name, text, message):
@@ -128,3 +148,37 @@ def test_missing_and_foreign_files(tmp_path):
         read(tmp_path / "none.csv")
     with pytest.raises(BadValue, match="network is"):
         read(tmp_path / "lab.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        # 3 x 300 x 150 x 150 links
+        ("fat-tree:300", r"pods is 300; allowed is at most 110: .* \(this makes 20,250,000, about 22\.3 GB\)"),
+        ("fat-tree:111", "pods is 111; allowed is at most 110"),  # 3 x 111 x 56 x 56 = 1,044,288
+        ("fat-tree:999999999999999999", "pods is 999999999999999999"),
+        ("tree:1000000", "edges is 1000000; allowed is at most 500,000"),  # an edge and its one host are 2 links
+        ("jellyfish:1000000,4", "switches is 1000000; allowed is at most 333,333"),  # 4 / 2 + 1 links a switch
+        ("jellyfish:4,3,1000000", "switches is 4; allowed is one with at most 1,000,000 links"),
+    ],
+)
+def test_networks_of_gigabytes_are_refused_before_they_are_built(text, sentence):
+    with pytest.raises(BadValue, match=sentence):
+        network_from(text, EDGE_OF)
+
+
+def test_files_of_gigabytes_are_refused_on_the_way(tmp_path, monkeypatch):
+    monkeypatch.setattr("covey.network.topology.MOST_LINKS", 2)
+    (tmp_path / "lab.csv").write_text("source,target\na,b\nb,c\nc,d\n")
+    nx.write_graphml(nx.path_graph(4), tmp_path / "lab.graphml")
+    for name in ("lab.csv", "lab.graphml"):
+        with pytest.raises(BadValue, match=r"network is .*; allowed is one with at most 2 links \(this makes 3"):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"\x00" * 50])
+@pytest.mark.parametrize("ending", ["csv", "graphml"])
+def test_bytes_that_are_no_text(tmp_path, data, ending):
+    (tmp_path / f"lab.{ending}").write_bytes(data)
+    with pytest.raises(BadData, match=r"network file .*lab\..* (cannot be read|needs the columns)"):
+        read(tmp_path / f"lab.{ending}")

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covey.errors import BadData, BadValue
+from covey.network import topology
 from covey.network.routing import hop_matrix
 from covey.network.topology import Link, Network, fat_tree, from_graph, jellyfish, ring, star, tree
 
@@ -129,3 +130,14 @@ def test_a_link_is_read_from_text():
     for bad in ("0MB/s,1ms", "10MB/s,soon", "quick"):
         with pytest.raises(BadValue, match="link is"):
             Link.parse(bad)
+
+
+def test_110_pods_are_the_most_that_have_a_million_links():
+    # 3 links for each of pods x half x half: a host's, a switch's, an aggregation switch's
+    assert 3 * 110 * 55**2 <= topology.MOST_LINKS < 3 * 111 * 56**2
+
+
+@pytest.mark.parametrize(("switches", "degree"), [(120, 100), (101, 100), (120, 60)])
+def test_dense_jellyfish_are_regular_and_take_no_time(switches, degree):
+    network = jellyfish(switches, degree, 1, rng=np.random.default_rng(0))
+    assert {network.graph.degree[f"switch-{s}"] for s in range(switches)} == {degree + 1}

@@ -19,7 +19,7 @@ import numpy as np
 
 from covey.errors import BadData, BadValue, UnknownName
 from covey.network import topology
-from covey.network.topology import Graph, Link, Network, from_graph
+from covey.network.topology import Graph, Link, Network, check_links, from_graph
 from covey.registry import Registry, WrongKind, names_code
 from covey.seeds import generator
 from covey.words import make, split
@@ -154,8 +154,11 @@ def read(path: Path, *, link: Link | None = None) -> Network:
         raise BadValue("network", str(path), "a .csv or .graphml file")
     try:
         graph = _READERS[path.suffix.lower()](path)
-    except (OSError, UnicodeDecodeError, csv.Error, ParseError, nx.NetworkXError, KeyError) as problem:
-        raise BadData(f"network file {path} cannot be read: {problem}") from problem
+    except (BadData, BadValue):
+        raise
+    except _DAMAGE as problem:
+        said = " ".join(str(problem).split()) or type(problem).__name__
+        raise BadData(f"network file {path} cannot be read: {said}") from problem
     return from_graph(graph, link=link, name=str(path))
 
 
@@ -167,23 +170,39 @@ def _read_csv(path: Path) -> Graph:
             raise BadData(f"network file {path} needs the columns source,target,capacity,latency in its first line")
         for row in rows:
             ends = row["source"], row["target"]
-            if not all(ends) or graph.has_edge(*ends):
+            if not all(ends) or ends[0] == ends[1] or graph.has_edge(*ends):
                 raise BadData(
-                    f"line {rows.line_num} of {path} needs a source and a target that no line has joined before"
+                    f"line {rows.line_num} of {path} needs a source and another target that no line has joined before"
                 )
             graph.add_edge(*ends, **{key: _number(row[key]) for key in ("capacity", "latency") if row.get(key)})
             for node, role in zip(ends, (row.get("source_role"), row.get("target_role")), strict=True):
                 if role:
                     graph.nodes[node]["role"] = role
+            check_links("network", str(path), graph.number_of_edges())
     return graph
 
 
 def _read_graphml(path: Path) -> Graph:
     graph: Graph = nx.read_graphml(path)
+    check_links("network", str(path), graph.number_of_edges())
     for _, _, data in graph.edges(data=True):
         data.update({key: _number(data[key]) for key in ("capacity", "latency") if key in data})
     return graph
 
+
+# what the readers raise for files that are not what their name promises
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    ParseError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    csv.Error,
+    nx.NetworkXException,
+)
 
 _READERS: dict[str, Callable[[Path], Graph]] = {".csv": _read_csv, ".graphml": _read_graphml}
 
@@ -192,5 +211,5 @@ def _number(text: Any) -> Any:
     """A number where the text is one, so that a file may leave out the units."""
     try:
         return float(text)
-    except ValueError:
+    except (TypeError, ValueError):
         return text

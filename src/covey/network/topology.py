@@ -29,6 +29,10 @@ Node: TypeAlias = Hashable
 Graph: TypeAlias = "nx.Graph[Any]"
 
 _REDRAWS = 100  # a random 3-regular graph is connected almost surely
+_DENSE = 100  # from so many switches on, drawing the few links that are not there is faster than the many that are
+
+MOST_LINKS = 1_000_000
+"""Of one network: about 1.1 kB and 20 microseconds each."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,7 @@ def fat_tree(pods: int, *, link: Link = LINK, trunk: Link | None = None) -> Netw
     if pods < 1:
         raise BadValue("pods", pods, "a whole number from 1 up")
     half, trunk = (pods + 1) // 2, trunk or link
+    check_links("pods", pods, 3 * pods * half**2, fits=110)
     graph: Graph = nx.Graph()
     blocks = []
     for pod in range(pods):
@@ -162,8 +167,10 @@ def jellyfish(
         raise BadValue("degree", degree, f"a number from 1 below {switches} (switches) whose product with it is even")
     if hosts < 1:
         raise BadValue("hosts per switch", hosts, "a whole number from 1 up")
+    links = switches * degree // 2 + switches * hosts
+    check_links("switches", switches, links, fits=2 * MOST_LINKS // (degree + 2 * hosts))
     for _ in range(_REDRAWS):
-        random = nx.random_regular_graph(degree, switches, seed=int(rng.integers(2**32)))
+        random = _random_regular(degree, switches, int(rng.integers(2**32)))
         if nx.is_connected(random):
             break
     else:
@@ -177,14 +184,33 @@ def jellyfish(
     return Network(graph, _flat(blocks), tuple(blocks), name=f"jellyfish:{switches},{degree},{hosts}")
 
 
+def _random_regular(degree: int, nodes: int, seed: int) -> Graph:
+    if nodes < _DENSE or degree <= nodes // 2:
+        chosen: Graph = nx.random_regular_graph(degree, nodes, seed=seed)
+        return chosen
+    others: Graph = nx.complement(nx.random_regular_graph(nodes - 1 - degree, nodes, seed=seed))
+    return others
+
+
+def check_links(field: str, value: object, links: int, *, fits: int | None = None) -> None:
+    """Refuse a network that would take gigabytes, before it is built; `fits` is a value that would not."""
+    if links > MOST_LINKS:
+        most = "one with" if not fits else f"at most {fits:,}:"
+        size = 1.1e3 * links / 1e9
+        raise BadValue(
+            field, value, f"{most} at most {MOST_LINKS:,} links (this makes {links:,}, about {size:,.1f} GB)"
+        )
+
+
 def star(hosts: int, *, link: Link = LINK) -> Network:
     """Every host at the cloud, which is also every edge server.
 
     >>> star(3).arcs[:2]
     (('cloud', 'host-0'), ('host-0', 'cloud'))
     """
+    check_links("hosts", hosts, _some(hosts), fits=MOST_LINKS)
     graph: Graph = nx.Graph()
-    for i in range(_some(hosts)):
+    for i in range(hosts):
         _join(graph, "cloud", f"host-{i}", link)
     return Network(graph, tuple(f"host-{i}" for i in range(hosts)), cloud="cloud", edges=("cloud",), name="star")
 
@@ -198,8 +224,9 @@ def tree(edges: int, hosts: int, *, link: Link = LINK, trunk: Link | None = None
     """
     if edges < 1:
         raise BadValue("edges", edges, "a whole number from 1 up")
+    check_links("edges", edges, edges * (1 + _some(hosts)), fits=MOST_LINKS // (1 + hosts))
     graph: Graph = nx.Graph()
-    blocks = [tuple(f"host-{e}-{i}" for i in range(_some(hosts))) for e in range(edges)]
+    blocks = [tuple(f"host-{e}-{i}" for i in range(hosts)) for e in range(edges)]
     for e, block in enumerate(blocks):
         _join(graph, "cloud", f"edge-{e}", trunk or link)
         for host in block:
@@ -214,8 +241,9 @@ def ring(hosts: int, *, link: Link = LINK) -> Network:
     >>> len(ring(5).arcs)
     10
     """
+    check_links("hosts", hosts, _some(hosts), fits=MOST_LINKS)
     graph: Graph = nx.Graph()
-    names = [f"host-{i}" for i in range(_some(hosts))]
+    names = [f"host-{i}" for i in range(hosts)]
     graph.add_node(names[0])
     for a, b in zip(names, names[1:] + names[:1], strict=True):
         if a != b:
