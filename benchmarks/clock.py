@@ -20,6 +20,7 @@ import numpy as np
 
 import covey
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble
 from covey.network.price import Meter
 from covey.rehearse import Understudy
 
@@ -64,12 +65,12 @@ def measure(name: str, own: covey.Fleet, rounds: int, train_rounds: int) -> dict
         meters.append(Timed(site))
         return meters[-1]
 
-    loop = Experiment.make({**shared, "rounds": rounds}).make_loop(
-        fleet=own, make_executor=Understudy, make_meter=meter
+    loop = assemble(
+        Experiment.make({**shared, "rounds": rounds}), fleet=own, make_executor=Understudy, make_meter=meter
     )
     summary = loop.go(loop.begin())
     times: list[float] = []
-    training = Experiment.make({**shared, "rounds": 1 + train_rounds, "network": None}).make_loop(fleet=own)
+    training = assemble(Experiment.make({**shared, "rounds": 1 + train_rounds, "network": None}), fleet=own)
     training.go(training.begin(), [lambda _: times.append(time.perf_counter())])
     a_round = (times[-1] - times[0]) / train_rounds
     return {

@@ -22,6 +22,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble, make_fleet
 from covey.fleet import Fleet
 from covey.network.price import Round
 from covey.network.site import Site
@@ -72,14 +73,14 @@ def train(settings: dict[str, Any], fleet: Fleet) -> Trajectory:
         recorders.append(Recorder(site))
         return recorders[0]
 
-    loop = Experiment.make(settings).make_loop(fleet=fleet, make_meter=recorder)
+    loop = assemble(Experiment.make(settings), fleet=fleet, make_meter=recorder)
     loop.go(loop.begin(), [lambda report: accuracies.append(report.metrics["accuracy"])])
     return Trajectory(recorders[0].rounds, accuracies)
 
 
 def elapsed(trajectory: Trajectory, settings: dict[str, Any], fleet: Fleet) -> list[float]:
     """Simulated seconds up to the end of every round."""
-    meter = Experiment.make(settings).make_loop(fleet=fleet).meter
+    meter = assemble(Experiment.make(settings), fleet=fleet).meter
     times, now = [], 0.0
     for ran in trajectory.rounds:
         now += meter.spend(ran.plan, ran.where, ran.failed, now)["simulated_seconds"] if meter else 0.0
@@ -90,7 +91,7 @@ def elapsed(trajectory: Trajectory, settings: dict[str, Any], fleet: Fleet) -> l
 def measure(seed: int, rounds: int, model: str) -> list[dict[str, Any]]:
     """A row for every network, link, device and algorithm."""
     shared = {**SHARED, "seed": seed, "rounds": rounds, "model": model}
-    fleet = Experiment.make({**shared, "algorithm": "fedavg"}).make_fleet()
+    fleet = make_fleet(Experiment.make({**shared, "algorithm": "fedavg"}))
     trained: dict[tuple[str, str], Trajectory] = {}
     rows = []
     for network, name in product(NETWORKS, RUNS):

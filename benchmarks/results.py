@@ -31,6 +31,7 @@ import numpy as np
 from covey.cli.options import parse_set
 from covey.execute.walk import Job, Meet, Send, walk
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble, make_fleet
 from covey.fleet import Fleet
 from covey.network.placement import Placement, place
 from covey.network.routing import hop_matrix
@@ -49,8 +50,8 @@ def measure(setting: dict[str, Any], run: dict[str, Any], seed: int, more: dict[
     """The metrics of every round of one run."""
     own = {key: value for key, value in run.items() if key != "name"}
     experiment = Experiment.make({**setting, **own, **more, "seed": seed})
-    fleet = experiment.make_fleet()
-    loop = experiment.make_loop(fleet=fleet)
+    fleet = make_fleet(experiment)
+    loop = assemble(experiment, fleet=fleet)
     links = LinkBytes(fleet, network, loop.model_bytes) if network else None
     rounds: list[dict[str, Any]] = []
 

@@ -12,22 +12,28 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from covey.execute.walk import Failure, Send
+from covey.execute.effects import Answer, Failure, Send
+from covey.execute.walk import Brief
+from covey.execute.walk import walk as walk_plan
 from covey.fleet import Fleet, FleetData
 from covey.plan import Forest, Mesh, Ring, Star, Train, client, cloud, edge
 
 
 class ExactMean:
-    """The weighted mean in exact fractions."""
+    """The weighted mean in exact fractions; it notes what it was opened and closed with."""
 
-    def __init__(self):
+    def __init__(self, gathering):
+        self.gathering = gathering
         self.sum, self.total = Fraction(0), Fraction(0)
+        self.senders = []
 
-    def add(self, model, weight):
+    def add(self, member, model, weight):
+        self.senders.append(member)
         self.sum += model * Fraction(weight)
         self.total += Fraction(weight)
 
-    def result(self):
+    def close(self, missing):
+        self.missing = missing
         return self.sum / self.total
 
 
@@ -46,7 +52,9 @@ class Numbers:
     waves: list = field(default_factory=list)
     visits: Counter = field(default_factory=Counter)
     sent: list = field(default_factory=list)
+    sizes: object = None
     merged: list = field(default_factory=list)
+    mergings: list = field(default_factory=list)
     _jobs: list = field(default_factory=list)
     _others: list = field(default_factory=list)
 
@@ -59,7 +67,7 @@ class Numbers:
     def meet(self, ticket, meeting):
         self._others.append((ticket, meeting))
 
-    def finished(self):
+    def finished(self, timeout=None):
         if self._others:
             others, self._others = self._others, []
             sends = [(send.source, send.target) for _, send in others if isinstance(send, Send)]
@@ -71,11 +79,21 @@ class Numbers:
         for ticket, job in jobs:
             self.visits[job.client, job.visit] += 1
             lost = job.client in self.failing or (self.fails is not None and self.fails(job))
-            yield ticket, Failure("lost") if lost else self.train(job)
+            yield ticket, Failure("lost") if lost else Answer(self.train(job), (self.sizes or SIZES)[job.client])
 
-    def merger(self, name):
-        self.merged.append(name)
-        return ExactMean()
+    def merges(self, word):
+        self.merged.append(word)
+        return self
+
+    def open(self, gathering):
+        self.mergings.append(ExactMean(gathering))
+        return self.mergings[-1]
+
+
+def walk(plan, models, sizes, executor, where=(), *, observe=None, **more):
+    """A walk whose models are merged by the fake executor's exact mean."""
+    brief = Brief(merges=executor.merges, **more)
+    return walk_plan(plan, models, sizes, executor, where, brief=brief, observe=observe)
 
 
 CLIENTS = 6

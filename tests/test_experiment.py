@@ -3,9 +3,9 @@ import json
 import pytest
 from tests.fakes import full_disk, small_fleet
 
-from covey import experiment as experiments
 from covey.errors import BadData, BadValue, CoveyError, RunFailed, UnknownName
-from covey.experiment import Experiment
+from covey.experiment import Experiment, life
+from covey.experiment.settings import GIVEN
 from covey.fleet import Fleet
 from covey.store import Store
 
@@ -24,7 +24,7 @@ def small(**settings):
 
 
 def start(tmp_path, callbacks=(), parts=None, **settings):
-    return experiments.start(small(**settings), tmp_path, callbacks, **(parts or {}))
+    return life.start(small(**settings), tmp_path, callbacks, **(parts or {}))
 
 
 # --- settings
@@ -34,7 +34,7 @@ def test_settings_of_the_run_and_of_the_algorithm():
     made = Experiment.make({"algorithm": "star-rings", "rounds": "7", "groups": 3, "options": {"chains": 2}})
     assert made.rounds == 7
     assert made.options == {"groups": 3, "chains": 2}
-    assert (made.make_algorithm().groups, made.make_algorithm().chains) == (3, 2)
+    assert (algorithm_of(made).groups, algorithm_of(made).chains) == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_what_is_stored_makes_the_same_experiment():
 
 
 def test_edges_are_five_where_there_are_so_many_clients():
-    assert len(small(clients=3).make_fleet().by_edge) == 3
-    assert len(small(clients=9).make_fleet().by_edge) == 5
-    assert len(small(clients=9, edges=2).make_fleet().by_edge) == 2
+    assert len(make_fleet(small(clients=3)).by_edge) == 3
+    assert len(make_fleet(small(clients=9)).by_edge) == 5
+    assert len(make_fleet(small(clients=9, edges=2)).by_edge) == 2
 
 
 # --- parts that do not fit
@@ -172,7 +172,7 @@ def test_the_same_settings_give_the_same_model_and_another_seed_another(tmp_path
 
 def test_a_finished_run_is_not_run_again(tmp_path):
     name, summary = start(tmp_path)
-    assert experiments.resume(name, tmp_path) == (name, summary)
+    assert life.resume(name, tmp_path) == (name, summary)
 
 
 def test_dropped_clients_are_written_down(tmp_path):
@@ -208,7 +208,7 @@ def test_a_full_disk_stops_a_run_that_then_goes_on_to_the_same_end(tmp_path, fit
         start(tmp_path / "full", rounds=4)
     with Store(tmp_path / "full") as store:
         assert [record.status for record in store.runs()] == ["failed"]
-    name, summary = experiments.resume(None, tmp_path / "full")
+    name, summary = life.resume(None, tmp_path / "full")
     assert summary["model_sha256"] == whole["model_sha256"]
     assert summary["traffic_bytes"] == whole["traffic_bytes"]
     with Store(tmp_path / "full") as store:
@@ -220,7 +220,7 @@ def test_a_full_disk_stops_a_run_that_then_goes_on_to_the_same_end(tmp_path, fit
 def test_a_fleet_that_was_given_must_be_given_again(tmp_path):
     fleet = small_fleet([6, 9])
     with full_disk(after=1), pytest.raises(RunFailed):
-        start(tmp_path, parts={"fleet": fleet}, partition=experiments.GIVEN)
+        start(tmp_path, parts={"fleet": fleet}, partition=GIVEN)
     with pytest.raises(BadValue, match="fleet is 'one of your own'; allowed is given again"):
-        experiments.resume(None, tmp_path)
-    assert experiments.resume(None, tmp_path, fleet=fleet)[1]["rounds"] == 3
+        life.resume(None, tmp_path)
+    assert life.resume(None, tmp_path, fleet=fleet)[1]["rounds"] == 3

@@ -10,9 +10,13 @@ from covey.algorithms import Algorithm, FedAvg
 from covey.algorithms.base import settings
 from covey.checkpoint import Checkpoint, fingerprint
 from covey.errors import BadPlan, RunFailed
-from covey.execute.local import LocalExecutor, Training
-from covey.loop import TRIES, Limits, Loop
-from covey.merge import make_server
+from covey.execute.dropout import Dropout
+from covey.execute.evaluate import LocalEvaluator
+from covey.execute.local import LocalExecutor, Training, make_task
+from covey.experiment.life import Kept, Stored
+from covey.local import Rule
+from covey.loop import TRIES, Limits, Loop, Ways
+from covey.merge import Merges, make_server
 from covey.plan import Forest, Mesh, Ring, Star, Train, edge
 from covey.store import Store
 
@@ -25,12 +29,21 @@ def network():
     return nn.Linear(4, 3)
 
 
-def loop_of(algorithm, *, fail=None, server="replace", rule=None, store=None, run="", seed=0, lr=0.2, **limits):
-    executor = LocalExecutor(
-        network(), FLEET.data, Training(lr=lr, batch=4), rule=rule, seed=seed, mode="one-by-one", fail=fail
+def loop_of(algorithm, *, fails=None, server="replace", rule=None, recorder=None, seed=0, lr=0.2, **limits):
+    rule, training = rule or Rule(), Training(lr=lr, batch=4)
+    task = make_task(network(), FLEET.data, training, rule)
+    local = LocalExecutor(task, mode="one-by-one")
+    return Loop(
+        algorithm,
+        FLEET,
+        task.layout,
+        local if fails is None else Dropout(local, fails),
+        LocalEvaluator(task.layout, FLEET.data),
+        Ways(training=training, rule=rule, merges=Merges(), server=make_server(server)),
+        Limits(**{"rounds": 3, **limits}),
+        seed=seed,
+        recorder=recorder,
     )
-    limits = Limits(**{"rounds": 3, **limits})
-    return Loop(algorithm, FLEET, executor, make_server(server), limits, seed=seed, run=run, store=store)
 
 
 def going(loop, callbacks=()):
@@ -92,7 +105,7 @@ def test_any_callback_may_stop_it_and_all_are_asked():
 
 def test_what_a_callback_sees():
     reports = []
-    loop = loop_of(FedAvg(), run="mine")
+    loop = loop_of(FedAvg(), recorder=Kept("mine"))
     summary = loop.go(loop.begin(), [reports.append])
     assert {report.run for report in reports} == {"mine"}
     assert {report.rounds for report in reports} == {3}
@@ -113,7 +126,7 @@ def test_a_run_that_is_stopped_early_is_evaluated(tmp_path):
     with Store(tmp_path) as store:
         run = store.create("fixed", {})
         with store.owned(run):
-            loop = loop_of(FedAvg(), rounds=9, evaluate_every=9, checkpoint_every=9, store=store, run=run)
+            loop = loop_of(FedAvg(), rounds=9, evaluate_every=9, checkpoint_every=9, recorder=Stored(store, run))
             summary, _ = going(loop, [lambda report: report.metrics["round"] == 3])
         assert summary["accuracy"] == store.rounds(run)[-1]["accuracy"]
         assert Checkpoint.load(store.latest(run)).data["round"] == 3
@@ -123,7 +136,7 @@ def test_checkpoints_every_so_often_and_at_the_end(tmp_path):
     with Store(tmp_path) as store:
         run = store.create("fixed", {})
         with store.owned(run):
-            going(loop_of(FedAvg(), rounds=5, checkpoint_every=2, store=store, run=run))
+            going(loop_of(FedAvg(), rounds=5, checkpoint_every=2, recorder=Stored(store, run)))
         assert [row["checkpoint"] for row in store.rounds(run)] == [False, True, False, True, True]
 
 
@@ -132,8 +145,8 @@ def test_checkpoints_every_so_often_and_at_the_end(tmp_path):
 
 def saved(loop, progress, tmp_path):
     path = tmp_path / "checkpoint"
-    path.write_bytes(loop.checkpoint(progress).encode())
-    return Checkpoint.load(path)
+    path.write_bytes(Checkpoint(loop.checkpoint(progress)).encode())
+    return Checkpoint.load(path).data
 
 
 @pytest.mark.parametrize(
@@ -191,28 +204,28 @@ def test_a_run_that_has_ended_stays_ended(tmp_path):
 
 def losing(tries):
     """Clients 1 to 3 are lost in so many tries of round 2."""
-    return lambda job, *when: "asleep" if job.client and when in [(2, attempt) for attempt in range(tries)] else None
+    return lambda job: "asleep" if job.client and job.round == 2 and job.attempt < tries else None
 
 
 def test_a_round_below_its_quorum_is_tried_again(tmp_path):
     with Store(tmp_path) as store:
         run = store.create("fedavg", {})
         with store.owned(run):
-            summary, rounds = going(loop_of(FedAvg(), fail=losing(2), quorum=0.5, store=store, run=run))
+            summary, rounds = going(loop_of(FedAvg(), fails=losing(2), quorum=0.5, recorder=Stored(store, run)))
         events = store.events(run)
     assert summary["model_sha256"] == going(loop_of(FedAvg()))[0]["model_sha256"]
     # round 2: twice one training of four, then all four; what was sent in vain was sent all the same
     assert [metrics["trainings"] for metrics in rounds] == [4, 4 + 1 + 1 + 4, 4 + 1 + 1 + 4 + 4]
     assert [(event["round"], event["kind"], event["text"]) for event in events] == [
         (2, "lost", "3 of 4 trainings: asleep"),
-        (2, "retry", "try 1 fell below the quorum"),
+        (2, "retry", "try 1 came to too little"),
         (2, "lost", "3 of 4 trainings: asleep"),
-        (2, "retry", "try 2 fell below the quorum"),
+        (2, "retry", "try 2 came to too little"),
     ]
 
 
 def test_a_quorum_that_is_met_is_enough():
-    one, rounds = going(loop_of(FedAvg(), fail=losing(1), quorum=0.25))
+    one, rounds = going(loop_of(FedAvg(), fails=losing(1), quorum=0.25))
     assert [metrics["trainings"] for metrics in rounds] == [4, 5, 9]
     assert one["model_sha256"] != going(loop_of(FedAvg()))[0]["model_sha256"]
 
@@ -222,25 +235,24 @@ def test_a_round_that_never_reaches_its_quorum_fails_and_keeps_what_there_was(tm
         run = store.create("fedavg", {})
         with store.owned(run):
             with pytest.raises(RunFailed) as caught:
-                going(loop_of(FedAvg(), fail=losing(TRIES), quorum=0.5, store=store, run=run))
+                going(loop_of(FedAvg(), fails=losing(TRIES), quorum=0.5, recorder=Stored(store, run)))
             assert str(caught.value) == (
-                "round 2 never reached its quorum of 50% of the trainings in 5 tries; "
-                "lower quorum, or the learning rate if models are not finite"
+                "round 2 failed 5 times: fewer than the quorum of 50% answered (3 of 4 trainings: asleep); lower quorum"
             )
             assert Counter(event["kind"] for event in store.events(run)) == {"lost": 5, "retry": 5}
-            again = loop_of(FedAvg(), quorum=0.5, store=store, run=run)
+            again = loop_of(FedAvg(), quorum=0.5, recorder=Stored(store, run))
             round, checkpoint = store.rewind(run)
             assert round == 1
-            summary = again.go(again.restore(checkpoint))
+            summary = again.go(again.restore(checkpoint.data))
     assert summary["model_sha256"] == going(loop_of(FedAvg()))[0]["model_sha256"]
 
 
 def test_without_a_quorum_a_round_nobody_answers_is_tried_again():
-    everybody = lambda tries: lambda *when: "asleep" if when[-1] < tries else None  # noqa: E731
-    summary, _ = going(loop_of(FedAvg(), fail=everybody(4)))
+    everybody = lambda tries: lambda job: "asleep" if job.attempt < tries else None  # noqa: E731
+    summary, _ = going(loop_of(FedAvg(), fails=everybody(4)))
     assert summary["model_sha256"] == going(loop_of(FedAvg()))[0]["model_sha256"]
-    with pytest.raises(RunFailed, match="round 1 never reached its quorum of 0% of the trainings in 5 tries"):
-        going(loop_of(FedAvg(), fail=everybody(5)))
+    with pytest.raises(RunFailed, match=r"round 1 failed 5 times: nobody answered \(4 of 4 trainings: asleep\)"):
+        going(loop_of(FedAvg(), fails=everybody(5)))
 
 
 def test_every_try_asks_for_a_new_plan():
@@ -252,7 +264,7 @@ def test_every_try_asks_for_a_new_plan():
             seen.append((round, int(rng.integers(2**40))))
             return Star(Train(i) for i in range(4))
 
-    going(loop_of(Sampling(), fail=losing(2), quorum=0.5))
+    going(loop_of(Sampling(), fails=losing(2), quorum=0.5))
     assert [round for round, _ in seen] == [1, 2, 2, 2, 3]
     assert len({draw for _, draw in seen}) == 5
 
@@ -267,9 +279,9 @@ def test_every_client_is_tested_with_its_own_model():
     summary = loop.go(progress)
     assert summary["models"] == 2
     assert progress.home.tolist() == [0, 0, 1, 1]
-    own = loop.executor.own_accuracies(progress.models, np.array([0, 0, 1, 1]))
+    own = loop.evaluator.own_accuracies(progress.models, np.array([0, 0, 1, 1]))
     assert summary["own_accuracy"] == pytest.approx(own.mean())
-    swapped = loop.executor.own_accuracies(progress.models, np.array([1, 1, 0, 0]))
+    swapped = loop.evaluator.own_accuracies(progress.models, np.array([1, 1, 0, 0]))
     assert own.tolist() != swapped.tolist()
 
 
@@ -377,8 +389,8 @@ def test_updates_are_kept_for_those_who_ask():
             kept.append((outcome.updates, outcome.before, outcome.models, outcome.trained, outcome.lost))
             return state
 
-    fails = lambda job, *_: "asleep" if job.client == 1 else None  # noqa: E731
-    going(loop_of(Asking(tree=Star([Train(0), Train(1), Train(2)], weights=[1, 1, 3])), rounds=1, fail=fails))
+    fails = lambda job: "asleep" if job.client == 1 else None  # noqa: E731
+    going(loop_of(Asking(tree=Star([Train(0), Train(1), Train(2)], weights=[1, 1, 3])), rounds=1, fails=fails))
     updates, before, models, trained, lost = kept[-1]
     assert sorted(updates) == sorted(trained) == [0, 2]
     assert lost == [(1, "asleep")]
@@ -410,7 +422,7 @@ def test_what_learning_may_ask():
 
 def test_a_server_step_goes_from_the_old_model_towards_the_merged_one():
     plain, stepped = (loop_of(FedAvg(), server=server, rounds=1) for server in ("replace", "adam:0.1"))
-    start = plain.executor.layout.initial()
+    start = plain.layout.initial()
     models = []
     for loop in (plain, stepped):
         loop.go(loop.begin(), [lambda report: models.append(report.models[0])])

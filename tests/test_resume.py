@@ -11,9 +11,8 @@ import time
 
 import pytest
 
-from covey import experiment as experiments
 from covey.checkpoint import Checkpoint
-from covey.experiment import Experiment
+from covey.experiment import Experiment, life
 from covey.store import Store
 
 SETTINGS = {"clients": 8, "samples": 20, "epochs": 2, "lr": 0.1, "momentum": 0.5, "dropout": 0.1}
@@ -53,7 +52,7 @@ def killed(process, folder, rounds, delay):
 
 @pytest.mark.parametrize(("settings", "times"), [(FEDAVG, 3), (RINGS, 1)], ids=["fedavg", "rings"])
 def test_killed_at_random_moments(tmp_path, settings, times):
-    whole = experiments.start(Experiment.make(settings), tmp_path / "whole")[1]
+    whole = life.start(Experiment.make(settings), tmp_path / "whole")[1]
     pace = whole["wall_seconds"] / whole["rounds"]
     chance = random.Random(times)
     words = [f"--set={key}={value}" for key, value in settings.items() if key != "algorithm"]
@@ -92,7 +91,7 @@ def cut(tmp_path, moment, settings):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Store, "add_round", add_round)
         with pytest.raises(Killed):
-            experiments.start(Experiment.make(settings), tmp_path)
+            life.start(Experiment.make(settings), tmp_path)
 
 
 def before_the_checkpoint(store, run, round, metrics, checkpoint):
@@ -133,9 +132,9 @@ def test_killed_at_an_exact_moment(tmp_path, moment, checkpoint_every):
     settings = {**RINGS, "rounds": 5, "samples": 10, "checkpoint_every": checkpoint_every}
     if checkpoint_every == 2 and moment is not before_the_checkpoint:
         settings["rounds"] = 3  # the last round has a checkpoint, whatever its number
-    whole = experiments.start(Experiment.make(settings), tmp_path / "whole")[1]
+    whole = life.start(Experiment.make(settings), tmp_path / "whole")[1]
     cut(tmp_path / "cut", moment, settings)
-    name, summary = experiments.resume(None, tmp_path / "cut")
+    name, summary = life.resume(None, tmp_path / "cut")
     assert {key: summary[key] for key in TO_BE_THE_SAME} == {key: whole[key] for key in TO_BE_THE_SAME}
     with Store(tmp_path / "cut") as store:
         assert [row["round"] for row in store.rounds(name)] == list(range(1, settings["rounds"] + 1))
@@ -146,7 +145,7 @@ def test_killed_at_an_exact_moment(tmp_path, moment, checkpoint_every):
 def test_killed_between_the_last_round_and_the_end(tmp_path):
     """The run had reached its target, and must not go on to another round."""
     settings = {**RINGS, "samples": 10, "target_accuracy": 0.01}
-    whole = experiments.start(Experiment.make(settings), tmp_path / "whole")[1]
+    whole = life.start(Experiment.make(settings), tmp_path / "whole")[1]
     assert whole["rounds"] < settings["rounds"]
 
     def mark(self, run, status, summary):
@@ -155,15 +154,15 @@ def test_killed_between_the_last_round_and_the_end(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Store, "mark", mark)
         with pytest.raises(Killed):
-            experiments.start(Experiment.make(settings), tmp_path / "cut")
-    summary = experiments.resume(None, tmp_path / "cut")[1]
+            life.start(Experiment.make(settings), tmp_path / "cut")
+    summary = life.resume(None, tmp_path / "cut")[1]
     assert {key: summary[key] for key in TO_BE_THE_SAME} == {key: whole[key] for key in TO_BE_THE_SAME}
 
 
 def test_a_run_that_was_made_and_never_owned_begins(tmp_path):
     """Killed between its entry in the database and everything else."""
     settings = {**RINGS, "rounds": 2, "samples": 10}
-    whole = experiments.start(Experiment.make(settings), tmp_path / "whole")[1]
+    whole = life.start(Experiment.make(settings), tmp_path / "whole")[1]
     with Store(tmp_path / "cut") as store:
         store.create("rings-digits", Experiment.make(settings).model_dump())
-    assert experiments.resume(None, tmp_path / "cut")[1]["model_sha256"] == whole["model_sha256"]
+    assert life.resume(None, tmp_path / "cut")[1]["model_sha256"] == whole["model_sha256"]

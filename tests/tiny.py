@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble
 from covey.fleet import Fleet, FleetData
 from covey.loop import Loop
 from covey.models.network import Network
@@ -61,7 +62,7 @@ def small_network(width: int = 4, classes: int = 3, seed: int = 0) -> Network:
 def loop_of(algorithm: str, fleet: Fleet, module: nn.Module, **settings: Any) -> Loop:
     """The run loop: full batches, one client after another, learning rate 1, unless told otherwise."""
     given = {"rounds": 1, "lr": 1.0, "batch": 0, "mode": "one-by-one", "evaluate_every": 1000} | settings
-    return Experiment.make({"algorithm": algorithm, **given}).make_loop(fleet=fleet, module=module)
+    return assemble(Experiment.make({"algorithm": algorithm, **given}), fleet=fleet, module=module)
 
 
 def model_after(algorithm: str, fleet: Fleet, module: nn.Module, **settings: Any) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +11,10 @@ from typing import Any
 from pydantic import TypeAdapter
 from torch import Tensor, nn
 
-from covey import experiment as experiments
 from covey.algorithms import ALGORITHMS, Algorithm
-from covey.checkpoint import Checkpoint
 from covey.execute.layout import Layout
-from covey.experiment import Experiment
+from covey.experiment import Experiment, life
+from covey.experiment.settings import GIVEN
 from covey.fleet import Fleet
 from covey.loop import Callback
 from covey.report.curves import curves
@@ -70,7 +68,7 @@ def run(
 
     `settings` are those of `Experiment` (`rounds`, `lr`, `seed`, …) and, with an algorithm's name, the algorithm's own;
     without a fleet they say which data and how many clients. `out` keeps the run in a store, so that `resume` can go on
-    with it; callbacks see a `Report` after every round and may return True to stop.
+    with it, and without it nothing is written; callbacks see a `Report` after every round and may return True to stop.
 
     >>> import covey
     >>> done = covey.run("fedavg", data="digits", clients=4, rounds=2, lr=0.2, mode="one-by-one")
@@ -91,13 +89,11 @@ def run(
         parts["algorithm"] = algorithm
         wanted = Experiment.make(settings).model_copy(update=_described(algorithm))
     if fleet is not None and fleet.data is not None:
-        wanted = wanted.model_copy(
-            update={"data": fleet.data.name, "clients": fleet.clients, "partition": experiments.GIVEN}
-        )
+        wanted = wanted.model_copy(update={"data": fleet.data.name, "clients": fleet.clients, "partition": GIVEN})
     if out is not None:
-        return _read(experiments.start(wanted, out, callbacks, **parts)[0], out)
-    with tempfile.TemporaryDirectory(prefix="covey-") as folder:
-        return _read(experiments.start(wanted, folder, callbacks, **parts)[0], folder)
+        return _read(life.start(wanted, out, callbacks, **parts)[0], out)
+    kept, summary, models = life.try_out(wanted, callbacks, **parts)
+    return Run(kept.run, summary, kept.rounds, models, kept.events)
 
 
 def resume(
@@ -113,7 +109,7 @@ def resume(
 
     A run that was started with objects (a fleet of one's own, a module) needs the same objects again.
     """
-    found = experiments.resume(name, out, callbacks, algorithm=algorithm, fleet=fleet, module=model)
+    found = life.resume(name, out, callbacks, algorithm=algorithm, fleet=fleet, module=model)
     return _read(found[0], out)
 
 
@@ -128,5 +124,5 @@ def _described(algorithm: Algorithm) -> dict[str, Any]:
 
 def _read(name: str, out: str | Path) -> Run:
     with Store(out) as store:
-        models = Checkpoint.load(store.latest(name)).data["models"]
+        models = store.checkpoint(name).data["models"]
         return Run(name, store.get(name).summary, store.rounds(name), models, store.events(name))

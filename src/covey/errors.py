@@ -8,6 +8,10 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _LONGEST = 200
 
@@ -67,3 +71,13 @@ class BadData(CoveyError, ValueError):
 
 class RunFailed(CoveyError, RuntimeError):
     """A run that cannot go on (quorum not met, disk full); what it had is kept and can be resumed."""
+
+
+def first_fault(error: ValidationError, owner: str) -> BadValue:
+    """The first thing that is wrong, in one sentence; `owner` where no field is to blame."""
+    first = error.errors()[0]
+    if isinstance(fault := first.get("ctx", {}).get("error"), BadValue):
+        return fault
+    wanted = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    kind = "a number " if wanted.startswith(("greater", "less")) else ""
+    return BadValue(".".join(map(str, first["loc"])) or owner, first["input"], kind + wanted)

@@ -6,10 +6,11 @@ purpose). So a run that was killed and resumed ends with the model of one that w
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,15 +22,18 @@ from torch import Tensor
 from covey import plan as plans
 from covey import seeds
 from covey.algorithms import Algorithm, Outcome, State
-from covey.checkpoint import Checkpoint, fingerprint
-from covey.errors import RunFailed
-from covey.execute.local import LocalExecutor
-from covey.execute.walk import Job, Walked, walk
+from covey.checkpoint import fingerprint
+from covey.errors import BadPlan, RunFailed
+from covey.execute.effects import Answer, Executor, Job
+from covey.execute.evaluate import Evaluator
+from covey.execute.layout import Layout
+from covey.execute.local import Training
+from covey.execute.walk import Brief, Walked, walk
 from covey.fleet import Fleet
-from covey.merge import ServerStep
+from covey.local import Rule
+from covey.merge import Merges, Moment, ServerStep
+from covey.meter import Meter, Ran
 from covey.plan import Forest, Mesh, Place, Plan
-from covey.store import Store
-from covey.theory import Prices, plan_cost
 
 TRIES = 5  # of a round below its quorum
 
@@ -42,11 +46,11 @@ class Progress:
     home: NDArray[np.int64]
     where: list[Place | None]
     state: State = field(default_factory=dict)
-    server: dict[str, Tensor] = field(default_factory=dict)
+    shared: dict[str, Tensor] = field(default_factory=dict)
+    server: dict[int, dict[str, Tensor]] = field(default_factory=dict)
     round: int = 0
     seconds: float = 0.0
     trainings: int = 0
-    cost: float = 0.0
     spent: dict[str, float] = field(default_factory=dict)
     traffic: Counter[tuple[str, str]] = field(default_factory=Counter)
     last: dict[str, Any] = field(default_factory=dict)
@@ -68,30 +72,44 @@ Callback = Callable[[Report], bool | None]
 """Called after every round; True stops the run."""
 
 
-class Meter(Protocol):
-    """Says what a round cost; what it says is added up and stored with the metrics."""
+class Recorder(Protocol):
+    """Keeps what a run says of itself; `run` is the run's name."""
 
-    def spend(
-        self, plan: Plan, where: Sequence[Place | None], failed: Collection[tuple[int, int]], begin: float
-    ) -> Mapping[str, float]:
-        """Amounts by name, `simulated_seconds` among them.
+    @property
+    def run(self) -> str:
+        """The run's name."""
 
-        The plan ran from models at the places `where`; `failed` are trainings that came to nothing, as (client, visit);
-        `begin` is how many simulated seconds had passed.
-        """
+    def add_round(self, round: int, metrics: dict[str, Any], data: dict[str, Any] | None) -> None:
+        """One more round is done; `data`, where given, is all the next one depends on."""
+
+    def add_event(self, round: int, kind: str, text: str) -> None:
+        """Something happened: a lost client, a round tried again, a merge that came to nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When a run ends, and how often it looks at itself."""
+    """When a run ends, and how often it looks at itself.
+
+    `at_most` holds amounts by their name among the metrics: the run ends when one of them is reached.
+    """
 
     rounds: int
     target_accuracy: float | None = None
-    budget: float | None = None
-    stop_at_seconds: float | None = None
+    at_most: Mapping[str, float] = field(default_factory=dict)
     evaluate_every: int = 1
     checkpoint_every: int = 1
     quorum: float = 0.0
+    patience: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ways:
+    """The ways a run trains and merges: what clients do, how models become one, what the server does then."""
+
+    training: Training
+    rule: Rule
+    merges: Merges
+    server: ServerStep
 
 
 class Loop:
@@ -101,24 +119,32 @@ class Loop:
         self,
         algorithm: Algorithm,
         fleet: Fleet,
-        executor: LocalExecutor,
-        server: ServerStep,
+        layout: Layout,
+        executor: Executor,
+        evaluator: Evaluator,
+        ways: Ways,
         limits: Limits,
         *,
         seed: int,
-        prices: Prices | None = None,
-        meter: Meter | None = None,
-        run: str = "",
-        store: Store | None = None,
+        meters: Sequence[Meter] = (),
+        recorder: Recorder | None = None,
     ) -> None:
-        self.algorithm, self.fleet, self.executor, self.server = algorithm, fleet, executor, server
-        self.limits, self.seed, self.prices, self.meter, self.run, self.store = limits, seed, prices, meter, run, store
-        self.model_bytes = executor.layout.size * 4
+        self.algorithm, self.fleet, self.layout, self.executor = algorithm, fleet, layout, executor
+        self.evaluator, self.ways, self.limits, self.seed = evaluator, ways, limits, seed
+        self.meters, self.recorder = meters, recorder
+        self.model_bytes = layout.size * 4
+        self._tickets = itertools.count()  # no two jobs of a run share one, so that late answers are told apart
+
+    @property
+    def run(self) -> str:
+        """The run's name."""
+        return "" if self.recorder is None else self.recorder.run
 
     def begin(self) -> Progress:
         """A run before its first round."""
-        model = self.executor.layout.initial()
+        model = self.layout.initial()
         progress = Progress([model], np.zeros(self.fleet.clients, dtype=np.int64), [None])
+        progress.shared = {name: torch.zeros_like(model) for name in self.ways.rule.remembers}
         progress.state = self.algorithm.start(self.fleet, seeds.generator(self.seed, 0, "start"))
         self._learn(progress, progress.models, Walked(progress.models, [None]), {})
         return progress
@@ -127,10 +153,11 @@ class Loop:
         """Run to the end and give the summary."""
         limits = self.limits
         while not progress.done:
-            plan = self._round(progress)
-            ends = progress.round >= limits.rounds or self._used_up(progress)
+            plan, counts = self._round(progress)
+            metrics = self._metrics(progress) | counts
+            ends = progress.round >= limits.rounds or self._used_up(metrics)
             scores = self._scores(progress) if ends or progress.round % limits.evaluate_every == 0 else {}
-            metrics = self._metrics(progress) | scores
+            metrics |= scores | {"wall_seconds": progress.seconds}
             ends |= limits.target_accuracy is not None and scores.get("accuracy", 0.0) >= limits.target_accuracy
             report = Report(self.run, limits.rounds, metrics, plan, progress.models)
             for callback in callbacks:
@@ -138,9 +165,9 @@ class Loop:
             if ends and not scores:
                 metrics |= self._scores(progress)
             progress.done = ends
-            if self.store is not None:
+            if self.recorder is not None:
                 keep = ends or progress.round % limits.checkpoint_every == 0
-                self.store.add_round(self.run, progress.round, metrics, self.checkpoint(progress) if keep else None)
+                self.recorder.add_round(progress.round, metrics, self.checkpoint(progress) if keep else None)
         return self.summary(progress)
 
     def summary(self, progress: Progress) -> dict[str, Any]:
@@ -149,127 +176,182 @@ class Loop:
         end = {"rounds": progress.round, "model_sha256": fingerprint(progress.models)}
         return scores | self._metrics(progress) | end
 
-    def checkpoint(self, progress: Progress) -> Checkpoint:
-        """Everything the next round depends on."""
-        executor = self.executor
-        memory = {"shared": executor.memory.shared, "own": executor.memory.own}
-        data = {
+    def checkpoint(self, progress: Progress) -> dict[str, Any]:
+        """Everything the next round depends on, as plain data and tensors."""
+        return {
             **vars(progress),
             "where": [list(place) if place else None for place in progress.where],
             "traffic": [[*pair, count] for pair, count in progress.traffic.items()],
+            "executor": self.executor.state(),
         }
-        return Checkpoint({**data, "memory": memory, "choices": executor.chooser.export()})
 
-    def restore(self, checkpoint: Checkpoint) -> Progress:
-        """The progress a checkpoint holds; the executor gets its memory and choices back."""
-        data = dict(checkpoint.data)
-        memory, choices = data.pop("memory"), data.pop("choices")
-        self.executor.memory.shared, self.executor.memory.own = memory["shared"], memory["own"]
-        self.executor.chooser.adopt(choices)
-        data["where"] = [Place(*place) if place else None for place in data["where"]]
-        data["traffic"] = Counter({(a, b): count for a, b, count in data["traffic"]})
-        return Progress(**data)
+    def check(self, data: Mapping[str, Any]) -> None:
+        """Refuse, with a ValueError, a checkpoint's data that is not of this run's shape."""
+        wanted = {*Progress.__dataclass_fields__, "executor"}
+        if set(data) != wanted:
+            raise ValueError(f"it holds {', '.join(sorted(data))}; wanted is {', '.join(sorted(wanted))}")
+        models, home = data["models"], data["home"]
+        size = self.layout.size
+        if not isinstance(models, list) or not models or not all(_is_vector(model, size) for model in models):
+            raise ValueError(f"its models are not vectors of {size} numbers")
+        if not isinstance(home, np.ndarray) or home.shape != (self.fleet.clients,) or home.dtype.kind != "i":
+            raise ValueError(f"it does not say which model each of {self.fleet.clients} clients has")
+        if len(home) and not (home.min() >= 0 and home.max() < len(models)):
+            raise ValueError("it names models that are not there")
+        kinds = {"where": list, "traffic": list, "round": int, "state": dict, "shared": dict, "server": dict}
+        kinds |= {"spent": dict, "last": dict, "executor": dict, "done": bool}
+        for name, kind in kinds.items():
+            if not isinstance(data[name], kind):
+                raise ValueError(f"its {name} is not a {kind.__name__}")
+        if len(data["where"]) != len(models):
+            raise ValueError("it does not say where every model is")
 
-    def _round(self, progress: Progress) -> Plan:
+    def restore(self, data: Mapping[str, Any]) -> Progress:
+        """The progress that a checkpoint's data holds; the executor goes back to its state."""
+        found = dict(data)
+        self.executor.restore(found.pop("executor"))
+        found["where"] = [Place(*place) if place else None for place in found["where"]]
+        found["traffic"] = Counter({(a, b): count for a, b, count in found["traffic"]})
+        return Progress(**found)
+
+    def _round(self, progress: Progress) -> tuple[Plan, dict[str, float]]:
+        """One round, tried again with another draw where too few answered; its plan and what its merges counted."""
         begun = time.perf_counter()
         progress.round += 1
-        before = progress.models
-        updates: dict[int, Tensor] = {}
+        before, state = progress.models, self.executor.state()
         for attempt in range(TRIES):
-            plan = self._plan(progress, attempt)
-            self.executor.begin(progress.round, attempt, horizon=self.limits.rounds)
-            updates.clear()
-            observe = (lambda job, model: _note(updates, job, model)) if self.algorithm.keeps_updates else None
-            walked = walk(plan, before, self.fleet.sizes.tolist(), self.executor, progress.where, observe=observe)
-            progress.traffic += walked.traffic
-            progress.trainings += len(walked.trained)
-            progress.cost += self._cost(plan)
-            self._spend(progress, plan, walked)
+            if attempt:
+                self.executor.restore(state)  # what clients remembered in a failed try never happened
+            plan, walked, notes = self._try(progress, attempt)
             if self._quorate(walked, progress.round, attempt):
                 break
         else:
-            raise RunFailed(
-                f"round {progress.round} never reached its quorum of {self.limits.quorum:.0%} of the trainings "
-                f"in {TRIES} tries; lower quorum, or the learning rate if models are not finite"
-            )
-        self.executor.end()
-        if not isinstance(plan, Mesh | Forest):
-            walked.models = [self._step(_one(before), walked.models[0], progress.server)]
+            raise RunFailed(self._why(walked, progress.round))
+        self._gather(progress, notes.changes)
+        self._step(progress, plan, before, walked)
         progress.where = walked.where
         progress.home = _home(progress.home, plan)
-        self._learn(progress, before, walked, updates)
+        self._learn(progress, before, walked, notes.updates)
         progress.seconds += time.perf_counter() - begun
-        return plan
+        return plan, dict(walked.counts)
 
-    def _plan(self, progress: Progress, attempt: int) -> Plan:
+    def _try(self, progress: Progress, attempt: int) -> tuple[Plan, Walked, _Notes]:
+        """Plan the round and walk the plan; traffic and costs count whatever comes of it."""
         rng = seeds.generator(self.seed, progress.round, "plan", attempt)
         plan = self.algorithm.plan(progress.round, self.fleet, progress.state, rng)
         plans.check(plan, self.fleet.clients)
-        return plan
+        notes = _Notes(self.algorithm.keeps_updates)
+        sizes = self.fleet.sizes.tolist()
+        brief = self._brief(progress, attempt)
+        walked = walk(plan, progress.models, sizes, self.executor, progress.where, brief=brief, observe=notes.take)
+        progress.traffic += walked.traffic
+        progress.trainings += len(walked.trained)
+        ran = Ran(progress.round, plan, tuple(progress.where), walked.failed, dict(progress.spent))
+        for meter in self.meters:
+            progress.spent |= meter.after(ran)
+        return plan, walked, notes
 
-    def _cost(self, plan: Plan) -> float:
-        if self.prices is None:
-            return 0.0
-        epochs = self.executor.training.epochs
-        return plan_cost(plan, self.fleet.sizes.tolist(), epochs=epochs, prices=self.prices)
+    def _brief(self, progress: Progress, attempt: int) -> Brief:
+        training = self.ways.training
+        return Brief(
+            round=progress.round,
+            attempt=attempt,
+            seed=self.seed,
+            epochs=training.epochs,
+            rate=training.rate(progress.round),
+            shared=progress.shared,
+            merges=self.ways.merges,
+            trained=self.layout.trained,
+            fault=_fault,
+            patience=self.limits.patience,
+            tickets=self._tickets,
+        )
 
-    def _spend(self, progress: Progress, plan: Plan, walked: Walked) -> None:
-        if self.meter is not None:
-            begin = progress.spent.get("simulated_seconds", 0.0)
-            for name, amount in self.meter.spend(plan, progress.where, walked.failed, begin).items():
-                progress.spent[name] = progress.spent.get(name, 0.0) + amount
+    def _used_up(self, metrics: Mapping[str, Any]) -> bool:
+        return any(metrics.get(name, 0.0) >= most for name, most in self.limits.at_most.items())
 
-    def _used_up(self, progress: Progress) -> bool:
-        limits, seconds = self.limits, progress.spent.get("simulated_seconds", 0.0)
-        too_dear = limits.budget is not None and progress.cost >= limits.budget
-        return too_dear or (limits.stop_at_seconds is not None and seconds >= limits.stop_at_seconds)
+    def _gather(self, progress: Progress, changes: list[Mapping[str, Tensor]]) -> None:
+        """The server takes in how the clients' memories have changed."""
+        if changes:
+            rule = self.ways.rule
+            mean = {name: torch.stack([c[name] for c in changes]).mean(dim=0) for name in rule.remembers}
+            progress.shared = rule.gather(progress.shared, mean, len(changes) / self.fleet.clients)
 
-    def _step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """The next model: as the local rule settles it, then by the server's step; buffers are merged, not stepped."""
-        layout, trained = self.executor.layout, self.executor.layout.trained
-        self.executor.rule.settle(layout.views(before), layout.views(merged))
-        stepped = self.server.step(before[:trained], merged[:trained], memory)
-        return torch.cat([stepped, merged[trained:]])
+    def _step(self, progress: Progress, plan: Plan, before: list[Tensor], walked: Walked) -> None:
+        """Every model that is new: as the local rule settles it, then by the server's step, with a memory of its own.
+
+        Buffers are merged, not stepped.
+        """
+        trained = self.layout.trained
+        for slot in walked.answered:
+            old = _slot(before, slot) if isinstance(plan, Mesh | Forest) else _mean(before)
+            child = plan.children[plan.slots.index(slot)] if isinstance(plan, Mesh | Forest) else plan
+            new = walked.models[slot]
+            _check_finite(new, f"the merged model of round {progress.round}", "clients' learning rate")
+            self.ways.rule.settle(self.layout.views(old), self.layout.views(new))
+            rng = seeds.generator(self.seed, progress.round, "server", slot)
+            moment = Moment(progress.round, rng, plans.trainings(child))
+            memory = progress.server.setdefault(slot, {})
+            stepped = self.ways.server.step(old[:trained], new[:trained], memory, moment)
+            walked.models[slot] = torch.cat([stepped, new[trained:]])
+            _check_finite(walked.models[slot], f"what the server's step made in round {progress.round}", "its rate")
 
     def _quorate(self, walked: Walked, round: int, attempt: int) -> bool:
         """Whether enough of the trainings came to something; what was lost goes into the log."""
-        if not walked.lost and walked.answered:
-            return True
         asked = len(walked.trained) + len(walked.lost)
-        enough = walked.answered and len(walked.trained) >= self.limits.quorum * asked
-        if self.store is not None:
-            reasons = Counter(reason for _, reason in walked.lost)
-            text = "; ".join(f"{count} of {asked} trainings: {reason}" for reason, count in reasons.items())
-            self.store.add_event(self.run, round, "lost", text)
-            if not enough:
-                self.store.add_event(self.run, round, "retry", f"try {attempt + 1} fell below the quorum")
+        enough = bool(walked.answered) and len(walked.trained) >= self.limits.quorum * asked
+        for text in (*_reasons(walked, asked), *walked.refused):
+            self._note(round, "lost", text)
+        if not enough:
+            self._note(round, "retry", f"try {attempt + 1} came to too little")
         return enough
+
+    def _why(self, walked: Walked, round: int) -> str:
+        """Why a round has failed for good."""
+        asked = len(walked.trained) + len(walked.lost)
+        found = [*_reasons(walked, asked), *walked.refused]
+        what = "; ".join(found) or "no model came out of the plan"
+        if walked.answered:
+            wanted = f"fewer than the quorum of {self.limits.quorum:.0%} answered"
+            remedy = "lower quorum"
+        else:
+            wanted = "nobody answered"
+            remedy = "lower lr" if any("finite" in text for text in found) else "ask clients that can answer"
+        return f"round {round} failed {TRIES} times: {wanted} ({what}); {remedy}"
+
+    def _note(self, round: int, kind: str, text: str) -> None:
+        if self.recorder is not None:
+            self.recorder.add_event(round, kind, text)
 
     def _learn(self, progress: Progress, before: list[Tensor], walked: Walked, updates: dict[int, Tensor]) -> None:
         outcome = Outcome(
             progress.round,
             self.fleet,
-            walked.models,
+            list(walked.models),
             before,
             progress.home,
+            list(walked.where),
             trained=walked.trained,
             lost=walked.lost,
             updates=updates,
-            executor=self.executor,
+            asked=self.evaluator,
+            views=self.layout.params,
         )
         rng = seeds.generator(self.seed, progress.round, "learn")
         progress.state = self.algorithm.learn(progress.state, outcome, rng)
         progress.traffic += outcome.traffic
+        progress.where = _where(outcome, walked)
         progress.models = [model.clone() for model in outcome.models]
-        progress.home = np.minimum(outcome.home, len(outcome.models) - 1)
-        progress.where = (progress.where + [None] * len(outcome.models))[: len(outcome.models)]
+        progress.home = np.asarray(outcome.home, dtype=np.int64)
+        progress.server = {slot: memory for slot, memory in progress.server.items() if slot < len(progress.models)}
+        if not (progress.home < len(progress.models)).all():
+            raise BadPlan(f"a client calls model {progress.home.max()} its own; there are {len(progress.models)}")
 
     def _scores(self, progress: Progress) -> dict[str, Any]:
         begun = time.perf_counter()
-        scores = self.executor.evaluate(progress.models, progress.home)
+        scores = self.evaluator.scores(progress.models, progress.home)
         progress.seconds += time.perf_counter() - begun
-        named = {"accuracy": scores.accuracy, "loss": scores.loss, "own_accuracy": scores.own_accuracy}
-        progress.last = {name: value for name, value in named.items() if math.isfinite(value)}
+        progress.last = {name: value for name, value in vars(scores).items() if math.isfinite(value)}
         return progress.last
 
     def _metrics(self, progress: Progress) -> dict[str, Any]:
@@ -280,21 +362,70 @@ class Loop:
             "trainings": progress.trainings,
             "traffic_bytes": sum(tiers.values()),
             "traffic": tiers,
-            **({} if self.prices is None else {"cost": progress.cost}),
             **progress.spent,
             "wall_seconds": progress.seconds,
         }
 
 
-def _note(updates: dict[int, Tensor], job: Job, model: Tensor) -> None:
-    updates[job.client] = model - job.model
+@dataclass
+class _Notes:
+    """What is kept of the trainings of one try: updates where the algorithm wants them, changes of memories."""
+
+    keeps_updates: bool
+    updates: dict[int, Tensor] = field(default_factory=dict)
+    changes: list[Mapping[str, Tensor]] = field(default_factory=list)
+
+    def take(self, job: Job, answer: Answer) -> None:
+        if self.keeps_updates:
+            self.updates[job.client] = answer.model - job.model
+        if answer.changes:
+            self.changes.append(answer.changes)
 
 
-def _one(models: list[Tensor]) -> Tensor:
+def _fault(job: Job, answer: Answer) -> str | None:
+    """Why an answer is none: a model of another shape, or one that is not finite."""
+    if not isinstance(answer.model, Tensor) or answer.model.shape != job.model.shape:
+        return f"the trained model is not a vector of {len(job.model)} numbers"
+    finite = bool(torch.isfinite(answer.model.sum())) if answer.finite is None else answer.finite
+    return None if finite else "the trained model is not finite"
+
+
+def _is_vector(model: object, size: int) -> bool:
+    return isinstance(model, Tensor) and model.dtype == torch.float32 and model.shape == (size,)
+
+
+def _check_finite(model: Tensor, what: str, remedy: str) -> None:
+    if not torch.isfinite(model.sum()):
+        raise RunFailed(f"{what} is not finite; lower {remedy}")
+
+
+def _slot(models: list[Tensor], slot: int) -> Tensor:
+    """The model of a slot; one that has none yet starts from model 0."""
+    return models[slot] if slot < len(models) else models[0]
+
+
+def _reasons(walked: Walked, asked: int) -> list[str]:
+    counted = Counter(reason for _, reason in walked.lost)
+    return [f"{count} of {asked} trainings: {reason}" for reason, count in counted.items()]
+
+
+def _mean(models: list[Tensor]) -> Tensor:
     total = models[0]
     for model in models[1:]:
         total = total + model
     return total / len(models) if len(models) > 1 else total
+
+
+def _where(outcome: Outcome, walked: Walked) -> list[Place | None]:
+    """Where the models are after `learn`: those it made are nowhere, unless it said where."""
+    if outcome.where != walked.where:
+        return (outcome.where + [None] * len(outcome.models))[: len(outcome.models)]
+    kept = zip(walked.models, walked.where, strict=True)
+    places = [
+        place if k < len(outcome.models) and outcome.models[k] is model else None
+        for k, (model, place) in enumerate(kept)
+    ]
+    return (places + [None] * len(outcome.models))[: len(outcome.models)]
 
 
 def _home(home: NDArray[np.int64], plan: Plan) -> NDArray[np.int64]:

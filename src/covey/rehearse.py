@@ -8,7 +8,8 @@ that run, and groups formed from gradients are those of the initial model.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,61 +17,76 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from covey.errors import BadValue
-from covey.execute.local import LocalExecutor, Scores
-from covey.execute.walk import Failure, Job
+from covey.execute.backend import Backend, Work
+from covey.execute.effects import Answer, ExecutorState, Job
+from covey.execute.evaluate import LocalEvaluator, Scores
 from covey.experiment import Experiment
+from covey.experiment.assembly import algorithm_of, assemble
 from covey.fleet import Fleet
-from covey.network.price import Meter, Price, Round, price
+from covey.network.price import Ledger
 from covey.network.site import Site
-from covey.plan import Place, Plan
 
 
-class Understudy(LocalExecutor):
-    """Hands models back untrained."""
+class Unscored(LocalEvaluator):
+    """Answers what algorithms ask, and scores nothing: untrained models are not worth testing."""
 
-    def finished(self) -> Iterator[tuple[int, Tensor | Failure | None]]:
-        """All that waits is over at once; a failure is drawn as in the run."""
-        wave, self._jobs = self._jobs, []
+    def scores(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> Scores:
+        """No scores."""
+        return Scores()
+
+
+class Understudy:
+    """An executor that hands models back untrained, or after one full-batch gradient step."""
+
+    def __init__(self, work: Work, *, steps: bool) -> None:
+        self.deck, self.layout, self.steps = work.task.deck, work.task.layout, steps
+        self.evaluator = Unscored(work.task.layout, work.data)
+        self._waiting: list[tuple[int, Job]] = []
+
+    def start(self, ticket: int, job: Job) -> None:
+        """Take on one training."""
+        self._waiting.append((ticket, job))
+
+    def finished(self, timeout: float | None = None) -> Iterator[tuple[int, Answer]]:
+        """All that waits is over at once."""
+        wave, self._waiting = self._waiting, []
         for ticket, job in wave:
-            reason = self.fail(job, self.round, self.attempt) if self.fail else None
-            yield ticket, self._stand_in(job) if reason is None else Failure(reason)
+            yield ticket, Answer(self._stand_in(job), float(self.deck.sizes[job.client]), finite=True)
 
     def _stand_in(self, job: Job) -> Tensor:
         model: Tensor = job.model
+        if not self.steps:
+            return model
+        model = model.clone()
+        model[: self.layout.trained] -= job.rate * torch.from_numpy(
+            self.evaluator.gradients(job.model, [job.client])[0]
+        )
         return model
 
-    def evaluate(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> Scores:
-        """Untrained models are not worth testing."""
-        return Scores(float("nan"), float("nan"), float("nan"))
+    def state(self) -> ExecutorState:
+        """Nothing is remembered."""
+        return {}
+
+    def restore(self, state: ExecutorState) -> None:
+        """Nothing to go back to."""
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
-class Stepping(Understudy):
-    """Hands models back after one full-batch gradient step."""
+@dataclass(frozen=True)
+class Rehearsal(Backend):
+    """Understudies in the place of clients; `steps`: each takes one gradient step."""
 
-    def _stand_in(self, job: Job) -> Tensor:
-        model: Tensor = job.model.clone()
-        model[: self.layout.trained] -= self._rate * torch.from_numpy(self.gradients(job.model, [job.client])[0])
-        return model
+    steps: bool = False
 
+    def executor(self, work: Work) -> Understudy:
+        """An understudy for all."""
+        return Understudy(work, steps=self.steps)
 
-class Ledger(Meter):
-    """A meter that keeps the whole price of every round."""
-
-    def __init__(self, site: Site) -> None:
-        super().__init__(site)
-        self.prices: list[Price] = []
-
-    def spend(
-        self, plan: Plan, where: Sequence[Place | None], failed: Collection[tuple[int, int]], begin: float
-    ) -> dict[str, float]:
-        """Price a round."""
-        spent = super().spend(plan, where, failed, begin)
-        self.prices.append(self._price)
-        return spent
-
-    def _measure(self, asked: Round) -> dict[str, float]:
-        self._price = price(asked.plan, self.site, asked.where, begin=asked.begin, failed=asked.failed)
-        return {"simulated_seconds": self._price.seconds, "joules": self._price.joules}
+    def evaluator(self, work: Work) -> Unscored:
+        """Nobody scores."""
+        return Unscored(work.task.layout, work.data)
 
 
 def rehearse(experiment: Experiment, *, fleet: Fleet | None = None) -> Ledger:
@@ -88,8 +104,8 @@ def rehearse(experiment: Experiment, *, fleet: Fleet | None = None) -> Ledger:
         ledgers.append(Ledger(site))
         return ledgers[0]
 
-    algorithm = experiment.make_algorithm()
-    understudy = Stepping if algorithm.keeps_updates else Understudy
-    loop = experiment.make_loop(algorithm=algorithm, fleet=fleet, make_executor=understudy, make_meter=keep)
+    algorithm = algorithm_of(experiment)
+    backend = Rehearsal(steps=algorithm.keeps_updates)
+    loop = assemble(experiment, algorithm=algorithm, fleet=fleet, backend=backend, make_meter=keep)
     loop.go(loop.begin())
     return ledgers[0]

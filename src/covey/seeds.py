@@ -26,7 +26,7 @@ def generator(seed: int, *purpose: int | str) -> np.random.Generator:
     return np.random.default_rng(key(seed, *purpose))
 
 
-def mix(base: int, *words: int | np.ndarray) -> np.ndarray:
+def mix(base: int | np.ndarray, *words: int | np.ndarray) -> np.ndarray:
     """64-bit hashes of a base number and words, elementwise (splitmix64): one array operation for a whole wave."""
     with np.errstate(over="ignore"):
         state = np.asarray(base, dtype=np.uint64)

@@ -9,6 +9,7 @@ import covey
 from covey.algorithms import ALGORITHMS, Architecture, make_algorithm
 from covey.errors import BadValue, UnknownName
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble
 from covey.fleet import Fleet
 from covey.plan import Forest, Ring, Star, Train, clients, edge, leaves, trainings, transfers
 from covey.store import Store
@@ -183,7 +184,7 @@ def test_star_rings_weigh_groups_by_their_samples_not_by_visits():
 def test_clients_belong_to_their_group_from_the_start(shape):
     fleet = small_fleet([6, 9, 12, 8, 7, 5], edge_of=[0, 0, 1, 1, 2, 2])
     settings = {"algorithm": shape, "grouping": "edge", "sample": 2, "rounds": 1, "batch": 4}
-    loop = Experiment.make({**settings, "mode": "one-by-one", "model": "softmax-regression"}).make_loop(fleet=fleet)
+    loop = assemble(Experiment.make({**settings, "mode": "one-by-one", "model": "softmax-regression"}), fleet=fleet)
     progress = loop.begin()
     assert progress.home.tolist() == [0, 0, 1, 1, 2, 2]
     assert len(progress.models) == 3
@@ -194,7 +195,7 @@ def test_clients_belong_to_their_group_from_the_start(shape):
 
 def test_one_global_model_is_everybodys():
     for shape in ("star-stars", "star-rings", "ring-stars", "ring-rings", "star", "ring"):
-        progress = Experiment.make({"algorithm": shape, "clients": 6, "samples": 12}).make_loop().begin()
+        progress = assemble(Experiment.make({"algorithm": shape, "clients": 6, "samples": 12})).begin()
         assert progress.home.tolist() == [0] * 6
         assert len(progress.models) == 1
 

@@ -6,6 +6,7 @@ from tests.algorithms.tiny import close, fleet_of, mean, run, step
 from covey.algorithms import CFL, FedAvg
 from covey.algorithms.base import Outcome
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble
 
 P, Q = (1.0, 0), (1.0, 1)
 
@@ -56,7 +57,7 @@ def test_never_splitting_is_fedavg():
     settings = {"data": "digits", "clients": 6, "samples": 30, "model": "softmax-regression", "rounds": 3}
     found = []
     for algorithm in (CFL(eps1=0.0), FedAvg()):
-        loop = Experiment.make({**settings, "mode": "stacked"}).make_loop(algorithm=algorithm)
+        loop = assemble(Experiment.make({**settings, "mode": "stacked"}), algorithm=algorithm)
         found.append(loop.go(loop.begin())["model_sha256"])
     assert found[0] == found[1]
 

@@ -6,6 +6,7 @@ import pytest
 from covey.algorithms import ALGORITHMS, make_algorithm
 from covey.checkpoint import Checkpoint, fingerprint
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble, make_fleet
 from covey.plan import check, trainings
 
 SMALL = {
@@ -32,12 +33,12 @@ NAMES = [entry.name for entry in ALGORITHMS]
 
 @pytest.fixture(scope="module")
 def fleet():
-    return Experiment.make(SMALL).make_fleet()
+    return make_fleet(Experiment.make(SMALL))
 
 
 def loop_of(name, fleet, **more):
-    return Experiment.make({**SMALL, **more, "algorithm": name, "options": OPTIONS.get(name, {})}).make_loop(
-        fleet=fleet
+    return assemble(
+        Experiment.make({**SMALL, **more, "algorithm": name, "options": OPTIONS.get(name, {})}), fleet=fleet
     )
 
 

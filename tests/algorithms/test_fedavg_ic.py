@@ -6,6 +6,7 @@ from tests.algorithms.tiny import close, fleet_of, mean, run, step
 from covey.algorithms import FedAvg, FedAvgIC, make_algorithm
 from covey.errors import BadValue
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble, make_fleet
 from covey.grouping import group
 from covey.plan import clients, combine, transfers
 
@@ -24,7 +25,7 @@ DIGITS = {
 
 
 def digits(algorithm, **more):
-    loop = Experiment.make({**DIGITS, **more}).make_loop(algorithm=algorithm)
+    loop = assemble(Experiment.make({**DIGITS, **more}), algorithm=algorithm)
     progress = loop.begin()
     loop.go(progress)
     return progress
@@ -98,11 +99,11 @@ def test_gradients_are_sent_once_and_by_those_who_group_by_them():
 
 
 def test_the_variants_look_at_one_cost_each():
-    fleet = Experiment.make(DIGITS).make_fleet()
+    fleet = make_fleet(Experiment.make(DIGITS))
     sizes = {}
     for name in ("fedavg-i", "fedavg-c", "fedavg-ic"):
         algorithm = make_algorithm(name, {"groups": 4})
-        loop = Experiment.make(DIGITS).make_loop(algorithm=algorithm, fleet=fleet)
+        loop = assemble(Experiment.make(DIGITS), algorithm=algorithm, fleet=fleet)
         progress = loop.begin()
         loop.go(progress, [lambda report: True])
         sizes[name] = progress.state["groups"]

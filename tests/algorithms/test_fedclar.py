@@ -40,7 +40,7 @@ def test_clients_with_the_same_data_share_a_model():
     loop.go(progress)
     assert progress.home.tolist() == [0, 1, 0, 1, 0, 1]
     assert len(progress.models) == 2
-    own = [loop.executor.losses(progress.models, [i])[0] for i in range(2)]
+    own = [loop.evaluator.losses(progress.models, [i])[0] for i in range(2)]
     assert own[0][0] < own[0][1]
     assert own[1][1] < own[1][0]
 

@@ -5,6 +5,7 @@ from tests.algorithms.tiny import close, fleet_of, mean, run, step
 from covey.algorithms import IFCA, FedAvg
 from covey.algorithms.base import Outcome
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble
 
 P, Q = (1.0, 0), (2.0, 1)
 
@@ -37,7 +38,7 @@ def test_one_model_is_fedavg():
     settings = {"data": "digits", "clients": 6, "samples": 30, "model": "softmax-regression", "rounds": 2}
     fingerprints = []
     for algorithm in (IFCA(k=1, weighted=True), FedAvg()):
-        loop = Experiment.make({**settings, "mode": "stacked"}).make_loop(algorithm=algorithm)
+        loop = assemble(Experiment.make({**settings, "mode": "stacked"}), algorithm=algorithm)
         fingerprints.append(loop.go(loop.begin())["model_sha256"])
     assert fingerprints[0] == fingerprints[1]
 
@@ -50,7 +51,7 @@ def test_unweighted_unless_told():
 
 def test_first_models_differ_and_hold_the_same_values():
     settings = {"data": "digits", "clients": 4, "model": "softmax-regression", "mode": "one-by-one"}
-    loop = Experiment.make({**settings, "algorithm": "ifca", "k": 3}).make_loop()
+    loop = assemble(Experiment.make({**settings, "algorithm": "ifca", "k": 3}))
     progress = loop.begin()
     first, *others = progress.models
     assert len(others) == 2

@@ -8,6 +8,7 @@ from covey.algorithms.base import Outcome
 from covey.algorithms.ihc_fl import _costs, _line
 from covey.errors import BadValue, RunFailed
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble
 from covey.grouping import group
 from covey.plan import Mesh, clients
 
@@ -56,7 +57,7 @@ def test_one_cluster_is_fedavg():
     settings = {"data": "digits", "clients": 6, "samples": 30, "model": "softmax-regression", "rounds": 3}
     models = []
     for algorithm in (IHCFL(heads=1), FedAvg()):
-        loop = Experiment.make({**settings, "partition": "iid", "mode": "stacked"}).make_loop(algorithm=algorithm)
+        loop = assemble(Experiment.make({**settings, "partition": "iid", "mode": "stacked"}), algorithm=algorithm)
         progress = loop.begin()
         loop.go(progress)
         models.append(progress.models)
@@ -106,8 +107,11 @@ def test_two_heads_may_die_at_once():
 
 
 def test_when_all_are_dead_the_run_ends_and_says_so():
-    loop = Experiment.make({"rounds": 6, "mode": "one-by-one", "batch": 0}).make_loop(
-        algorithm=IHCFL(kill=(2, 3, 4, 5)), fleet=fleet_of([P], [Q], [P]), module=Two()
+    loop = assemble(
+        Experiment.make({"rounds": 6, "mode": "one-by-one", "batch": 0}),
+        algorithm=IHCFL(kill=(2, 3, 4, 5)),
+        fleet=fleet_of([P], [Q], [P]),
+        module=Two(),
     )
     progress = loop.begin()
     with pytest.raises(RunFailed, match=r"round 4: all 3 clients have died \(kill\); nobody is left to train"):
@@ -162,7 +166,7 @@ def test_a_run_goes_on_after_its_heads_have_died():
     settings |= {"model": "softmax-regression", "mode": "stacked"}
     scores = {}
     for kill in ((), (3, 4, 5)):
-        loop = Experiment.make(settings).make_loop(algorithm=IHCFL(kill=kill))
+        loop = assemble(Experiment.make(settings), algorithm=IHCFL(kill=kill))
         progress = loop.begin()
         scores[kill] = loop.go(progress)["own_accuracy"]
         assert len(progress.state["dead"]) == len(kill)

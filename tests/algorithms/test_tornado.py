@@ -6,6 +6,7 @@ from tests.algorithms.tiny import close, fleet_of, mean, run, step
 from covey.algorithms import FedAvg, Tornado, Tornadoes, TornadoRings, make_algorithm
 from covey.errors import BadValue
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble, make_fleet
 from covey.plan import Ring, Star, Train, clients
 
 P, Q, R, S = (1.0, 0), (2.0, 1), (3.0, 0), (0.5, 1)
@@ -25,7 +26,7 @@ PLAIN = {"tau1": 1, "sample": 1.0}
 
 
 def digits(algorithm, **more):
-    loop = Experiment.make({**DIGITS, **more}).make_loop(algorithm=algorithm)
+    loop = assemble(Experiment.make({**DIGITS, **more}), algorithm=algorithm)
     progress = loop.begin()
     loop.go(progress)
     return progress
@@ -115,7 +116,7 @@ class _Fixed(FedAvg):
 @pytest.mark.parametrize("sample", [0.5, 4])
 @pytest.mark.parametrize("kind", [Tornado, Tornadoes, TornadoRings])
 def test_sampled_clients_only(kind, sample):
-    fleet = Experiment.make(DIGITS).make_fleet()
+    fleet = make_fleet(Experiment.make(DIGITS))
     algorithm = kind(groups=3, chains=2, tau2=2, sample=sample)
     state = algorithm.start(fleet, np.random.default_rng(0))
     seen = [clients(algorithm.plan(r, fleet, state, np.random.default_rng(r))) for r in range(1, 9)]

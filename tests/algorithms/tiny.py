@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from covey.experiment import Experiment
+from covey.experiment.assembly import assemble
 from covey.fleet import Fleet, FleetData
 
 
@@ -38,7 +39,7 @@ def fleet_of(*clients, **more):
 def run(algorithm, fleet, rounds=1, lr=1.0, **more):
     """The progress after so many rounds of full-batch steps."""
     settings = {"rounds": rounds, "lr": lr, "batch": 0, "mode": "one-by-one", **more}
-    loop = Experiment.make(settings).make_loop(algorithm=algorithm, fleet=fleet, module=Two())
+    loop = assemble(Experiment.make(settings), algorithm=algorithm, fleet=fleet, module=Two())
     progress = loop.begin()
     loop.go(progress)
     return progress

@@ -5,6 +5,7 @@ import pytest
 
 from covey.cli import main
 from covey.experiment import Experiment
+from covey.experiment.assembly import make_fleet
 
 SMALL = ["--clients", "12", "--edges", "3", "--model", "softmax-regression", "--rounds", "2"]
 
@@ -32,7 +33,7 @@ def test_the_price_of_an_algorithm(monkeypatch, capsys):
     words = ["--network", "fat-tree:4", "--link", "1MB/s,0s", "--device", "1MFLOPS", "--epochs", "2"]
     found = figures(monkeypatch, capsys, "price", "fedavg", *SMALL, *words)
     assert found["bytes_per_round"] == 2 * 12 * 4 * 650  # both ways, 12 clients, 650 parameters
-    fleet = Experiment.make({"clients": 12, "edges": 3}).make_fleet()
+    fleet = make_fleet(Experiment.make({"clients": 12, "edges": 3}))
     flops = 2 * 2 * 64 * 10  # a multiply-add for every weight, forward and for its gradient
     assert found["compute_seconds"] == pytest.approx(2 * fleet.sizes.max() * flops / 1e6)
     parts = found["compute_seconds"] + found["communication_seconds"]

@@ -99,9 +99,9 @@ def test_settings_from_text():
 
 
 def test_numbers_that_are_none_are_left_out_for_a_person_and_null_for_a_program(small, monkeypatch):
-    from covey.execute.local import LocalExecutor, Scores
+    from covey.execute.evaluate import LocalEvaluator, Scores
 
-    monkeypatch.setattr(LocalExecutor, "evaluate", lambda *_: Scores(0.5, float("inf"), float("nan")))
+    monkeypatch.setattr(LocalEvaluator, "scores", lambda *_: Scores(0.5, float("inf"), float("nan")))
     found = json.loads(small("fedavg", "--json").out)
     assert (found["accuracy"], found["loss"]) == (0.5, None)
     assert "loss" not in small("fedavg").out

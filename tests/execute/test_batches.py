@@ -23,7 +23,9 @@ def deck_of(sizes, batch):
 def deal(deck, clients, visits=0, epochs=1, base=7):
     """For every client the list of its batches."""
     whole = np.array(clients)
-    dealt = deck.deal(base, whole, np.full_like(whole, visits), np.broadcast_to(epochs, whole.shape))
+    dealt = deck.deal(
+        np.full_like(whole, base), whole, np.full_like(whole, visits), np.broadcast_to(epochs, whole.shape)
+    )
     valid = np.ones(dealt.samples.shape) if dealt.valid is None else dealt.valid.numpy()
     rows = [
         [s[v > 0].tolist() for s, v in zip(own, counts, strict=True) if v.any()]
@@ -76,7 +78,7 @@ def test_batches_depend_on_round_client_visit_and_epoch():
 @pytest.mark.parametrize(("sizes", "batch"), [([10, 10], 5), ([7, 7], 0)])
 def test_nothing_is_masked_where_all_batches_are_full(sizes, batch):
     deck = deck_of(sizes, batch)
-    dealt = deck.deal(0, np.array([0, 1]), np.array([0, 0]), np.array([2, 2]))
+    dealt = deck.deal(np.array([0, 0]), np.array([0, 1]), np.array([0, 0]), np.array([2, 2]))
     assert dealt.valid is None
     assert dealt.active is None
 
@@ -85,7 +87,11 @@ def test_every_order_is_equally_likely():
     """Three samples have six orders; 6,000 visits give 1,000 each, give or take five standard deviations of 28.9."""
     deck = deck_of([3], 3)
     visits = np.arange(6000)
-    dealt = deck.deal(1, np.zeros_like(visits), visits, np.ones_like(visits)).samples.reshape(6000, 3).numpy()
+    dealt = (
+        deck.deal(np.ones_like(visits), np.zeros_like(visits), visits, np.ones_like(visits))
+        .samples.reshape(6000, 3)
+        .numpy()
+    )
     _, counts = np.unique(dealt, axis=0, return_counts=True)
     assert len(counts) == 6
     assert (abs(counts - 1000) < 5 * 28.9).all()

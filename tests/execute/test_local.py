@@ -8,8 +8,11 @@ from tests.fakes import small_fleet
 from torch import nn
 
 from covey.errors import BadValue
-from covey.execute.local import LocalExecutor, Training
-from covey.execute.walk import walk
+from covey.execute.dropout import Dropout, by_chance
+from covey.execute.effects import Job
+from covey.execute.evaluate import LocalEvaluator
+from covey.execute.local import LocalExecutor, Training, make_task
+from covey.execute.walk import Brief, walk
 from covey.local import make_rule
 from covey.plan import Forest, Mesh, Ring, Star, Train, edge
 
@@ -22,15 +25,29 @@ def network():
     return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
 
 
-def executor_of(*, mode="one-by-one", fleet=FLEET, module=None, training=None, rule=None, **options):
-    training = training or Training(lr=0.1, batch=8)
+def task_of(*, fleet=FLEET, module=None, training=None, rule=None):
     rule = make_rule(rule) if rule else None
-    return LocalExecutor(module or network(), fleet.data, training, rule=rule, mode=mode, **options)
+    return make_task(module or network(), fleet.data, training or Training(batch=8), rule)
 
 
-def run(plan, executor, models=None, round=1, attempt=0):
-    executor.begin(round, attempt)
-    return walk(plan, models or [executor.layout.initial()], FLEET.sizes.tolist(), executor)
+def executor_of(*, mode="one-by-one", **options):
+    return LocalExecutor(task_of(**options), mode=mode)
+
+
+def evaluator_of(*, fleet=FLEET, module=None):
+    task = task_of(fleet=fleet, module=module)
+    return LocalEvaluator(task.layout, fleet.data)
+
+
+def fault(job, answer):
+    return None if answer.finite else "not finite"
+
+
+def run(plan, executor, models=None, round=1, attempt=0, rate=0.1, seed=0, **more):
+    layout = getattr(executor, "executor", executor).task.layout
+    shared = {name: torch.zeros(layout.size) for name in getattr(executor, "executor", executor).task.rule.remembers}
+    brief = Brief(round=round, attempt=attempt, rate=rate, seed=seed, shared=shared, fault=fault)
+    return walk(plan, models or [layout.initial()], FLEET.sizes.tolist(), executor, brief=brief, **more)
 
 
 def ill(client):
@@ -65,7 +82,7 @@ def test_the_same_round_twice_is_the_same_to_the_bit():
 def test_rounds_and_seeds_have_batches_of_their_own():
     plan = Train(3)
     first, second = run(plan, executor_of()), run(plan, executor_of(), round=2)
-    other = run(plan, executor_of(seed=1))
+    other = run(plan, executor_of(), seed=1)
     assert len({walked.models[0].sum().item() for walked in (first, second, other)}) == 3
 
 
@@ -82,9 +99,12 @@ def test_rounds_of_a_star_train_on_the_batches_of_a_ring_of_stars():
 def test_the_learning_rate_decays():
     training = Training(lr=0.8, decay=0.5, decay_every=2)
     assert [training.rate(round) for round in (1, 2, 3, 4, 5)] == [0.8, 0.8, 0.4, 0.4, 0.2]
-    executor = executor_of(training=Training(lr=0.1, decay=0.5, batch=0))
-    start = executor.layout.initial()
-    steps = [run(Train(1), executor, round=round).models[0] - start for round in (1, 2)]
+
+
+def test_a_job_is_trained_at_its_own_rate():
+    executor = executor_of(training=Training(batch=0))
+    start = executor.task.layout.initial()
+    steps = [run(Train(1, rate=rate), executor, rate=0.1).models[0] - start for rate in (1.0, 0.5)]
     assert torch.allclose(steps[0], 2 * steps[1], atol=1e-6)
 
 
@@ -93,12 +113,14 @@ def test_the_learning_rate_decays():
 
 def test_a_model_that_is_not_finite_counts_as_lost():
     walked = run(Star([Train(0), Train(1), Train(2)]), executor_of(fleet=ill(1)))
-    assert walked.lost == [(1, "the trained model is not finite")]
+    assert walked.lost == [(1, "not finite")]
     assert torch.equal(walked.models[0], run(Star([Train(0), Train(2)]), executor_of()).models[0])
 
 
 def test_failures_can_be_injected_by_round_and_try():
-    executor = executor_of(fail=lambda job, *when: "asleep" if (job.client, *when) == (1, 2, 1) else None)
+    asleep = (1, 2, 1)
+    lose = lambda job: "asleep" if (job.client, job.round, job.attempt) == asleep else None  # noqa: E731
+    executor = Dropout(executor_of(), lose)
     plan = Star([Train(0), Train(1)])
     assert not run(plan, executor, round=2, attempt=0).lost
     assert run(plan, executor, round=2, attempt=1).lost == [(1, "asleep")]
@@ -106,36 +128,54 @@ def test_failures_can_be_injected_by_round_and_try():
 
 
 def test_a_wave_of_failures_only():
-    executor = executor_of(fail=lambda *_: "gone")
-    start = executor.layout.initial()
+    executor = Dropout(executor_of(), lambda job: "gone")
+    start = executor.executor.task.layout.initial()
     walked = run(Star([Train(0), Train(1)]), executor)
     assert not walked.answered
     assert torch.equal(walked.models[0], start)
 
 
+def test_dropouts_are_drawn_by_seed_round_try_client_and_visit():
+    base = Job(1, None, round=1, attempt=0, visit=0)
+    others = [replace(base, **{name: 7}) for name in ("round", "attempt", "client", "visit")]
+    drawn = {}
+    for seed in range(40):
+        for number, job in enumerate([base, *others]):
+            drawn.setdefault(number, []).append(by_chance(seed, 0.5)(job) is None)
+    assert len({tuple(draws) for draws in drawn.values()}) == 5  # no two of them fail in step
+    assert 8 < sum(drawn[0]) < 32
+    assert by_chance(3, 0.0)(base) is None
+    assert by_chance(3, 1.0)(base) == "the client dropped out"
+
+
 # --- what local rules remember
 
 
-def test_memory_is_kept_between_rounds_and_gathered_at_the_end():
-    executor = executor_of(rule="scaffold")
-    run(Star([Train(0), Train(1)]), executor)
-    assert sorted(executor.memory.own["variate"]) == [0, 1]
-    executor.end()
-    # c + |S|/N x mean of the changes, from nothing: 2/6 of their mean
-    own = executor.memory.own["variate"]
-    assert torch.allclose(executor.memory.shared["variate"], (own[0] + own[1]) / 2 * (2 / 6))
+def test_memory_is_kept_between_rounds_and_its_changes_are_answered():
+    executor, changes = executor_of(rule="scaffold"), {}
+    note = lambda job, answer: changes.setdefault(job.round, {}).update({job.client: answer.changes})  # noqa: E731
+    first = run(Star([Train(0), Train(1)]), executor, observe=note)
+    before = executor.state()["memory"]["variate"]
+    run(Star([Train(0)]), executor, models=first.models, round=2, observe=note)
+    after = executor.state()["memory"]["variate"]
+    assert sorted(after) == [0, 1]
+    assert torch.equal(changes[1][0]["variate"], before[0])  # from nothing
+    assert torch.equal(changes[2][0]["variate"], after[0] - before[0])
+    assert torch.equal(after[1], before[1])
 
 
-def test_a_try_below_the_quorum_leaves_no_memory():
+def test_going_back_to_a_state_forgets_what_came_after():
     executor = executor_of(rule="scaffold")
     run(Star([Train(0)]), executor)
-    executor.end()
-    kept = executor.memory.own["variate"][0].clone()
+    state = executor.state()
+    kept = state["memory"]["variate"][0].clone()
     run(Star([Train(0), Train(1)]), executor, round=2, attempt=0)
+    executor.restore(state)
     run(Star([Train(2)]), executor, round=2, attempt=1)
-    executor.end()
-    assert sorted(executor.memory.own["variate"]) == [0, 2]
-    assert torch.equal(executor.memory.own["variate"][0], kept)
+    now = executor.state()["memory"]["variate"]
+    assert sorted(now) == [0, 2]
+    assert torch.equal(now[0], kept)
+    assert sorted(state["memory"]["variate"]) == [0]
 
 
 def test_clients_that_fail_remember_nothing():
@@ -166,8 +206,7 @@ def test_models_are_merged_as_they_come():
         return Watch()
 
     executor.chooser.trainer = watched
-    executor.begin(1)
-    walked = walk(Star(Train(i) for i in range(60)), [executor.layout.initial()], [4] * 60, executor)
+    walked = walk(Star(Train(i) for i in range(60)), [executor.task.layout.initial()], [4] * 60, executor)
     assert len(walked.trained) == len(most) == 60
     assert max(most) <= 4
 
@@ -176,10 +215,10 @@ def test_models_are_merged_as_they_come():
 
 
 def test_scores_of_one_model():
-    executor = executor_of()
-    model = run(Star(Train(i) for i in range(6)), executor).models[0]
-    scores = executor.evaluate([model], np.zeros(6, dtype=int))
-    with torch.no_grad(), executor.layout.loaded(model) as module:
+    evaluator = evaluator_of()
+    model = run(Star(Train(i) for i in range(6)), executor_of()).models[0]
+    scores = evaluator.scores([model], np.zeros(6, dtype=int))
+    with torch.no_grad(), evaluator.layout.loaded(model) as module:
         out = module(torch.from_numpy(FLEET.data.test_x))
         right = (out.argmax(dim=1).numpy() == FLEET.data.test_y).mean()
         loss = nn.functional.cross_entropy(out, torch.from_numpy(FLEET.data.test_y))
@@ -193,46 +232,37 @@ def test_scores_of_one_model():
 
 
 def test_every_client_is_tested_with_its_own_model_and_the_world_with_their_mean():
-    executor = executor_of(module=nn.Linear(4, 3))
+    evaluator = evaluator_of(module=nn.Linear(4, 3))
     always = [torch.zeros(15) for _ in range(3)]
     for c, model in enumerate(always):
         model[12 + c] = 1.0  # the bias of class c: says c, whatever it sees
     home = np.array([0, 1, 2, 0, 1, 2])
-    own = executor.own_accuracies(always, home)
+    own = evaluator.own_accuracies(always, home)
     said = [(FLEET.data.y[mine] == home[i]).mean() for i, mine in enumerate(FLEET.data.test_of)]
     assert own.tolist() == pytest.approx(said)
     # samples of the homes: 3 + 24, 10 + 5, 17 + 40; the mean model says the class with most of them, 2
-    assert executor.evaluate(always, home).accuracy == pytest.approx((FLEET.data.test_y == 2).mean())
+    assert evaluator.scores(always, home).accuracy == pytest.approx((FLEET.data.test_y == 2).mean())
 
 
 def test_clients_without_tests_of_their_own_are_left_out():
     fleet = small_fleet([5, 5], tests=0)
-    executor = executor_of(fleet=fleet)
-    model = executor.layout.initial()
-    assert np.isnan(executor.own_accuracies([model], np.zeros(2, dtype=int))).all()
-    assert np.isnan(executor.evaluate([model], np.zeros(2, dtype=int)).own_accuracy)
+    evaluator = evaluator_of(fleet=fleet)
+    model = evaluator.layout.initial()
+    assert np.isnan(evaluator.own_accuracies([model], np.zeros(2, dtype=int))).all()
+    assert np.isnan(evaluator.scores([model], np.zeros(2, dtype=int)).own_accuracy)
 
 
 def test_losses_and_gradients_of_clients():
-    executor = executor_of()
-    models = [executor.layout.initial(), executor.layout.initial() * 2]
-    losses = executor.losses(models, [1, 4])
+    evaluator = evaluator_of()
+    models = [evaluator.layout.initial(), evaluator.layout.initial() * 2]
+    losses = evaluator.losses(models, [1, 4])
     assert losses.shape == (2, 2)
-    gradients = executor.gradients(models[0], [1, 4])
-    assert gradients.shape == (2, executor.layout.trained)
+    gradients = evaluator.gradients(models[0], [1, 4])
+    assert gradients.shape == (2, evaluator.layout.trained)
     # a small step against the gradient of client 1 lowers its loss by step x |gradient|^2
     step = 1e-3
-    lower = executor.losses([models[0] - step * torch.from_numpy(gradients[0])], [1])[0, 0]
+    lower = evaluator.losses([models[0] - step * torch.from_numpy(gradients[0])], [1])[0, 0]
     assert losses[0, 0] - lower == pytest.approx(step * float(gradients[0] @ gradients[0]), rel=0.02)
-
-
-# --- merges
-
-
-def test_a_plan_merges_by_the_runs_merge_unless_it_names_another():
-    executor = executor_of(merge="ida")
-    assert type(executor.merger("mean")).__name__ == "Ida"
-    assert type(executor.merger("sum")).__name__ == "Sum"
 
 
 # --- batches that batch norm cannot take
@@ -255,9 +285,10 @@ def test_a_batch_of_one_is_refused_for_batch_norm_before_anything_runs():
 
 
 def test_other_batches_are_fine_and_statistics_are_merged():
-    executor = executor_of(module=Normed(), training=Training(batch=6, lr=0.1), mode="auto")
-    before = executor.layout.views(executor.layout.initial())
+    executor = executor_of(module=Normed(), training=Training(batch=6), mode="auto")
+    layout = executor.task.layout
+    before = layout.views(layout.initial())
     walked = run(Forest([Star([Train(0), Train(1)]), Train(3)]), executor)
     for model in walked.models:
-        after = executor.layout.views(model)
+        after = layout.views(model)
         assert not torch.equal(after["norm.running_mean"], before["norm.running_mean"])

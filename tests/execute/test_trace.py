@@ -43,8 +43,8 @@ def close_models(found, wanted):
 @pytest.mark.parametrize("module", [network, TwoFactors, InPlace])
 def test_plain_steps_equal_the_specification(module):
     task = task_of(module(), optimiser=Sgd())
-    jobs = jobs_of(task)
-    close_models(trained(Stacked(task, 4), jobs, rate=0.5), trained(OneByOne(task), jobs, rate=0.5))
+    jobs = jobs_of(task, rates=(0.5,))
+    close_models(trained(Stacked(task, 4), jobs), trained(OneByOne(task), jobs))
 
 
 def test_clients_that_start_from_one_model_leave_it_as_it_was():

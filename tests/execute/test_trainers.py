@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -6,9 +5,9 @@ from tests.fakes import small_fleet
 from torch import nn
 
 from covey.execute.batches import Deck
+from covey.execute.effects import Job
 from covey.execute.layout import Layout
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task
-from covey.execute.walk import Job
 from covey.local import Adam, Sgd, make_rule
 
 SIZES = [3, 10, 17, 24, 5, 40]
@@ -21,7 +20,7 @@ def network():
     return nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
 
 
-def task_of(module=None, *, optimiser=MOMENTUM, rule="sgd", batch=8, epochs=2, sizes=SIZES):
+def task_of(module=None, *, optimiser=MOMENTUM, rule="sgd", batch=8, sizes=SIZES):
     data = small_fleet(sizes).data
     layout = Layout(module or network())
     return Task(
@@ -31,30 +30,44 @@ def task_of(module=None, *, optimiser=MOMENTUM, rule="sgd", batch=8, epochs=2, s
         Deck(data, batch),
         make_rule(rule),
         optimiser,
-        epochs,
     )
 
 
-def jobs_of(task, *, epochs=(None,), rates=(1.0,)):
+def jobs_of(task, *, epochs=(2,), rates=(0.1,), shared=None, key=KEY):
     model = task.layout.initial()
+    shared = shared or {name: torch.zeros(task.layout.size) for name in task.rule.remembers}
     return [
-        Job(i, model + 0.01 * i, epochs[i % len(epochs)], rates[i % len(rates)], i % 2)
+        Job(
+            i,
+            model + 0.01 * i,
+            epochs=epochs[i % len(epochs)],
+            rate=rates[i % len(rates)],
+            visit=i % 2,
+            key=key,
+            shared=shared,
+        )
         for i in range(len(task.deck.sizes))
     ]
 
 
-def memory_of(task, *, filled=False):
-    torch.manual_seed(2)
-    vector = (lambda: torch.randn(task.layout.size) * 0.1) if filled else (lambda: torch.zeros(task.layout.size))
-    own = {name: {i: vector() for i in (0, 2)} for name in task.rule.remembers}
-    return Memory({name: vector() for name in task.rule.remembers}, own)
+def vectors(task, seed):
+    """Something to remember under every name of the rule."""
+    generator = torch.Generator().manual_seed(seed)
+    return {name: torch.randn(task.layout.size, generator=generator) * 0.1 for name in task.rule.remembers}
 
 
-def trained(trainer, jobs, memory=None, rate=0.1):
-    memory = memory or Memory({}, {})
-    results = {done.job.client: done for done in trainer.train(jobs, KEY, rate, memory)}
-    assert sorted(results) == sorted(job.client for job in jobs)
-    return [results[job.client] for job in jobs]
+def memory_of(task):
+    memory = Memory(task.rule.remembers, task.layout.size)
+    for client in (0, 2):
+        memory.put(client, vectors(task, client))
+    return memory
+
+
+def trained(trainer, jobs, memory=None):
+    memory = memory or Memory(trainer.task.rule.remembers, trainer.task.layout.size)
+    results = {done.job: done for done in trainer.train(jobs, memory)}
+    assert sorted(results) == list(range(len(jobs)))
+    return [results[number] for number in range(len(jobs))]
 
 
 def close(found, wanted, tolerance=1e-4):
@@ -66,12 +79,12 @@ def close(found, wanted, tolerance=1e-4):
 # --- one by one, the specification
 
 
-def plain(task, job, make_optimiser, rate):
+def plain(task, job, make_optimiser):
     """What anybody would write: torch's own module, loss and optimiser, one batch after the other."""
     module = network()
     torch.nn.utils.vector_to_parameters(job.model, module.parameters())
-    optimiser = make_optimiser(module.parameters(), rate * job.rate)
-    dealt = task.deck.deal(KEY, np.array([job.client]), np.array([job.visit]), np.array([job.epochs or task.epochs]))
+    optimiser = make_optimiser(module.parameters(), job.rate)
+    dealt = task.deal([job])
     valid = torch.ones(dealt.samples.shape) if dealt.valid is None else dealt.valid
     for samples, counts in zip(dealt.samples[0], valid[0], strict=True):
         chosen = samples[counts > 0]
@@ -93,10 +106,10 @@ def plain(task, job, make_optimiser, rate):
     ids=["sgd", "momentum", "adam", "adam with decay"],
 )
 def test_one_by_one_is_a_plain_loop(ours, theirs):
-    task = task_of(optimiser=ours, epochs=3)
-    jobs = jobs_of(task, epochs=(None, 1), rates=(1.0, 0.5))
+    task = task_of(optimiser=ours)
+    jobs = jobs_of(task, epochs=(3, 1), rates=(0.1, 0.05))
     for job, done in zip(jobs, trained(OneByOne(task), jobs), strict=True):
-        assert torch.allclose(done.model, plain(task, job, theirs, 0.1), rtol=0, atol=1e-6)
+        assert torch.allclose(done.model, plain(task, job, theirs), rtol=0, atol=1e-6)
 
 
 def test_training_leaves_the_received_model_alone():
@@ -115,7 +128,7 @@ def test_training_leaves_the_received_model_alone():
 @pytest.mark.parametrize("optimiser", [MOMENTUM, Adam(weight_decay=0.01)], ids=["momentum", "adam"])
 def test_stacked_equals_one_by_one_on_ragged_clients(chunk, optimiser):
     task = task_of(optimiser=optimiser)
-    jobs = jobs_of(task, epochs=(None, 1, 4), rates=(1.0, 0.5))
+    jobs = jobs_of(task, epochs=(2, 1, 4), rates=(0.1, 0.05))
     for alone, together in zip(trained(OneByOne(task), jobs), trained(Stacked(task, chunk), jobs), strict=True):
         close(together.model, alone.model)
         assert together.finite
@@ -128,17 +141,17 @@ def test_full_batches_small_clients_and_none_at_all(sizes, batch):
     jobs = jobs_of(task)
     for alone, together in zip(trained(OneByOne(task), jobs), trained(Stacked(task, 8), jobs), strict=True):
         close(together.model, alone.model)
-        moved = not torch.equal(alone.model, alone.job.model)
-        assert moved == (sizes[alone.job.client] > 0)
+        moved = not torch.equal(alone.model, jobs[alone.job].model)
+        assert moved == (sizes[jobs[alone.job].client] > 0)
 
 
 @pytest.mark.parametrize("rule", ["fedprox:0.5", "scaffold"])
 def test_rules_and_their_memory_are_the_same_in_a_stack(rule):
     task = task_of(rule=rule, optimiser=Sgd())
-    jobs = jobs_of(task, epochs=(None, 1))
+    jobs = jobs_of(task, epochs=(2, 1), shared=vectors(task, 9))
     pairs = zip(
-        trained(OneByOne(task), jobs, memory_of(task, filled=True)),
-        trained(Stacked(task, 4), jobs, memory_of(task, filled=True)),
+        trained(OneByOne(task), jobs, memory_of(task)),
+        trained(Stacked(task, 4), jobs, memory_of(task)),
         strict=True,
     )
     for alone, together in pairs:
@@ -207,7 +220,7 @@ def test_what_a_module_draws_depends_on_round_client_and_visit_only():
     torch.rand(5)
     again = trained(OneByOne(task), jobs[::-1])[::-1]
     assert all(torch.equal(a.model, b.model) for a, b in zip(first, again, strict=True))
-    other = next(iter(OneByOne(task).train(jobs[:1], KEY + 1, 0.1, Memory({}, {}))))
+    other = trained(OneByOne(task), jobs_of(task, key=KEY + 1)[:1])[0]
     assert not torch.equal(other.model, first[0].model)
 
 
@@ -220,21 +233,50 @@ def test_a_stack_trains_in_training_mode():
 
 
 def test_parameters_that_the_loss_does_not_see_only_decay():
-    task = task_of(Unused(), optimiser=Sgd(), batch=0, epochs=1)
-    jobs = jobs_of(task)
+    task = task_of(Unused(), optimiser=Sgd(), batch=0)
+    jobs = jobs_of(task, epochs=(1,))
     for alone, together in zip(trained(OneByOne(task), jobs), trained(Stacked(task, 8), jobs), strict=True):
         close(together.model, alone.model)
-        assert torch.equal(alone.model[15:], alone.job.model[15:])
+        assert torch.equal(alone.model[15:], jobs[alone.job].model[15:])
 
 
 @pytest.mark.parametrize("make", [OneByOne, lambda task: Stacked(task, 4)], ids=["one by one", "stacked"])
 def test_a_model_that_is_not_finite_says_so(make):
     task = task_of()
-    jobs = jobs_of(task, rates=(1.0, float("1e38")))
+    jobs = jobs_of(task, rates=(0.1, float("1e37")))
     assert [done.finite for done in trained(make(task), jobs)] == [True, False] * 3
 
 
 def test_memory_is_zero_at_first():
-    memory = Memory({"variate": torch.ones(3)}, {"variate": {1: torch.full((3,), 2.0)}})
-    assert memory.of("variate", 0).tolist() == [0, 0, 0]
-    assert memory.of("variate", 1).tolist() == [2, 2, 2]
+    memory = Memory(["variate"], 3)
+    memory.put(1, {"variate": torch.full((3,), 2.0)})
+    assert memory.of(0)["variate"].tolist() == [0, 0, 0]
+    assert memory.of(1)["variate"].tolist() == [2, 2, 2]
+
+
+# --- what SCAFFOLD remembers with other optimisers than plain SGD
+
+
+@pytest.mark.parametrize("make", [OneByOne, lambda task: Stacked(task, 4)], ids=["one by one", "stacked"])
+@pytest.mark.parametrize("optimiser", [Sgd(), Sgd(momentum=0.9), Adam()], ids=["sgd", "momentum", "adam"])
+def test_the_variate_of_a_constant_gradient_is_that_gradient(make, optimiser):
+    """A model whose loss is linear: every step has the same gradient, and so has their mean, however steps are made."""
+    task = task_of(Slope(), rule="scaffold", optimiser=optimiser, batch=2, sizes=[6, 8])
+    task.y.fill_(1)
+    for done in trained(make(task), jobs_of(task, rates=(0.01,))):
+        close(done.memory["variate"], torch.tensor([1.0, -1.0, 0.0]), 1e-3)
+
+
+class Slope(nn.Module):
+    """Logits whose cross-entropy has about the gradient (1, -1, 0) by the bias, whatever the sample and the step.
+
+    The first two logits are shifted so far towards the first, and all labels count as the second, that their
+    probabilities stay at 1 and 0; the third is out of the question.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(3))
+
+    def forward(self, x):
+        return self.bias + torch.tensor([60.0, 0.0, -60.0]) + 0.0 * x[:, :3]

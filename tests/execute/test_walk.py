@@ -5,16 +5,16 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes import SIZES, ExactMean, Numbers, plans
+from tests.fakes import SIZES, ExactMean, Numbers, plans, walk
 
-from covey.execute.walk import Failure, walk
+from covey.execute.effects import Answer, Failure
 from covey.plan import Forest, Mesh, Ring, Star, Train, client, cloud, edge
 
 ZERO = [Fraction(0)]
 
 
 def run(plan, models=ZERO, where=(), sizes=SIZES, **options):
-    executor = Numbers(**options)
+    executor = Numbers(sizes=sizes, **options)
     walked = walk(plan, models, sizes, executor, where)
     return walked, executor
 
@@ -26,7 +26,7 @@ def test_train():
     walked, executor = run(Train(2))
     assert walked.models == [Fraction(0 + 30, 2)]
     assert walked.where == [client(2)]
-    assert (walked.trained, walked.lost, walked.answered) == ([2], [], True)
+    assert (walked.trained, walked.lost, walked.answered) == ([2], [], [0])
     assert executor.visits == {(2, 0): 1}
 
 
@@ -160,17 +160,17 @@ def test_epochs_and_rate_reach_the_client():
         SIZES,
         Numbers(train=lambda job: seen.append((job.epochs, job.rate)) or job.model),
     )
-    assert seen == [(3, 1.0), (None, 0.5)]
+    assert seen == [(3, 1.0), (1, 0.5)]
 
 
 def test_a_star_merges_in_the_way_it_names():
     _, executor = run(Star([Star([Train(0)], merge="ida"), Train(1)]))
-    assert Counter(executor.merged) == {"mean": 1, "ida": 1}
+    assert Counter(executor.merged) == {None: 1, "ida": 1}
 
 
 def test_observers_see_every_training():
     seen = []
-    observe = lambda job, model: seen.append((job.client, job.model, model))  # noqa: E731
+    observe = lambda job, answer: seen.append((job.client, job.model, answer.model))  # noqa: E731
     walk(Ring([Train(0), Train(1)]), ZERO, SIZES, Numbers(failing=frozenset({1})), observe=observe)
     assert seen == [(0, 0, 5)]
 
@@ -347,11 +347,11 @@ class Heavy:
 
 
 class HeavyMean(ExactMean):
-    def add(self, model, weight):
-        super().add(model.value, weight)
+    def add(self, member, model, weight):
+        super().add(member, model.value, weight)
 
-    def result(self):
-        return Heavy(super().result())
+    def close(self, missing):
+        return Heavy(super().close(missing))
 
 
 class OneAtATime:
@@ -363,13 +363,17 @@ class OneAtATime:
     def start(self, ticket, job):
         self.jobs.append((ticket, job))
 
-    def finished(self):
+    def finished(self, timeout=None):
         jobs, self.jobs = self.jobs, []
         for ticket, job in jobs:
-            yield ticket, Heavy(job.model.value + job.client) if job.client % 5 else Failure("lost")
+            trained = Heavy(job.model.value + job.client) if job.client % 5 else None
+            yield ticket, Failure("lost") if trained is None else Answer(trained, 1)
 
-    def merger(self, name):
-        return HeavyMean()
+    def merges(self, word):
+        return self
+
+    def open(self, gathering):
+        return HeavyMean(gathering)
 
 
 def peak(plan, clients):

@@ -9,9 +9,10 @@ from tests.tiny import loop_of, random_fleet, small_network
 
 from covey.checkpoint import Checkpoint
 from covey.execute.batches import Deck
+from covey.execute.dropout import Dropout
+from covey.execute.effects import Job
 from covey.execute.layout import Layout
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task
-from covey.execute.walk import Job
 from covey.local import RULES, make_rule
 from covey.local.optimiser import Sgd
 
@@ -48,16 +49,17 @@ def test_padding_does_not_matter(spec):
     fleet, rule = random_fleet(SIZES), make_rule(spec)
     x, y = torch.from_numpy(fleet.data.x), torch.from_numpy(fleet.data.y)
     layout = Layout(rule.adapt(small_network(), x[:1]))
-    task = Task(layout, x, y, Deck(fleet.data, 3), rule, Sgd(momentum=0.5), epochs=2)
+    task = Task(layout, x, y, Deck(fleet.data, 3), rule, Sgd(momentum=0.5))
     model = layout.initial()
     generator = torch.Generator().manual_seed(0)
     shared = {name: 0.1 * torch.randn(layout.size, generator=generator) for name in rule.remembers}
-    memory = Memory(shared, {name: {} for name in rule.remembers})
-    jobs = [Job(client, model, None, 1.0, 0) for client in range(4)]
-    together = {t.job.client: t for t in Stacked(task, 4).train(jobs, 7, 0.1, memory)}
+    memory = Memory(rule.remembers, layout.size)
+    jobs = [Job(client, model, epochs=2, rate=0.1, key=7, shared=shared) for client in range(4)]
+    together = {t.job: t for t in Stacked(task, 4).train(jobs, memory)}
     for trainer in (Stacked(task, 1), OneByOne(task)):
-        for alone in trainer.train(jobs, 7, 0.1, memory):
-            found = together[alone.job.client]
+        for alone in trainer.train(jobs, memory):
+            found = together[alone.job]
+            assert found.steps == alone.steps
             torch.testing.assert_close(found.model, alone.model, rtol=1e-4, atol=1e-5)
             for name, kept in alone.memory.items():
                 torch.testing.assert_close(found.memory[name], kept, rtol=1e-3, atol=1e-4)
@@ -71,11 +73,11 @@ def test_resumes_to_the_bit(spec, tmp_path):
 
     def save_round_2(report):
         if report.metrics["round"] == 2:
-            path.write_bytes(whole.checkpoint(expected).encode())
+            path.write_bytes(Checkpoint(whole.checkpoint(expected)).encode())
 
     whole.go(expected, [save_round_2])
     again = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
-    progress = again.restore(Checkpoint.load(path))
+    progress = again.restore(Checkpoint.load(path).data)
     assert progress.round == 2
     again.go(progress)
     assert torch.equal(progress.models[0], expected.models[0])
@@ -90,11 +92,12 @@ def test_a_failed_try_leaves_no_trace(spec):
     kept = {name: dict(own) for name, own in loop.executor.memory.own.items()}
 
     loop = loop_of("fedavg", random_fleet(SIZES), small_network(), **settings)
-    loop.executor.fail = lambda job, _, attempt: "away" if attempt == 0 and job.client < 2 else None
+    local = loop.executor
+    loop.executor = Dropout(local, lambda job: "away" if job.attempt == 0 and job.client < 2 else None)
     progress = loop.begin()
     loop.go(progress)
     assert torch.equal(progress.models[0], expected.models[0])
-    for name, own in loop.executor.memory.own.items():
+    for name, own in local.memory.own.items():
         assert all(torch.equal(own[client], kept[name][client]) for client in range(4))
 
 

@@ -25,7 +25,7 @@ def test_the_first_step_is_fedavg_and_later_ones_are_not(kind):
     loop = loop_of("fedavg", fleet, small_network(), lr=0.5, epochs=4, local=f"fedfusion:{kind}")
     progress = loop.begin()
     loop.go(progress)
-    views = loop.executor.layout.views(progress.models[0])
+    views = loop.layout.views(progress.models[0])
     fused = torch.cat([p.reshape(-1) for name, p in views.items() if not name.startswith("fusion")])
     assert not torch.allclose(fused, plain, atol=1e-3)
 
@@ -75,12 +75,12 @@ def test_a_run_smooths_gamma():
     fleet, settings = random_fleet((7, 4, 9)), {"lr": 0.5, "epochs": 4, "rounds": 1}
     loop = loop_of("fedavg", fleet, small_network(), local="fedfusion:multi", **settings)
     rough = loop_of("fedavg", fleet, small_network(), local="fedfusion:multi", **settings)
-    object.__setattr__(rough.executor.rule, "smoothing", 0.0)
+    object.__setattr__(rough.ways.rule, "smoothing", 0.0)
     gammas = []
     for each in (loop, rough):
         progress = each.begin()
         each.go(progress)
-        gammas.append(each.executor.layout.views(progress.models[0])["fusion.gamma"])
+        gammas.append(each.layout.views(progress.models[0])["fusion.gamma"])
     assert gammas[1].abs().max() > 0
     torch.testing.assert_close(gammas[0], 0.1 * gammas[1])
 

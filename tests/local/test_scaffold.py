@@ -49,10 +49,10 @@ def test_the_servers_variate_is_the_mean_of_the_clients(settings):
     loop = loop_of(
         "fedavg", random_fleet((7, 4, 9, 3)), small_network(), local="scaffold", rounds=5, batch=3, lr=0.1, **settings
     )
-    loop.go(loop.begin())
-    memory = loop.executor.memory
-    mean = torch.stack([memory.of("variate", client) for client in range(4)]).mean(dim=0)
-    torch.testing.assert_close(memory.shared["variate"], mean, rtol=1e-4, atol=1e-6)
+    progress = loop.begin()
+    loop.go(progress)
+    mean = torch.stack([loop.executor.memory.of(client)["variate"] for client in range(4)]).mean(dim=0)
+    torch.testing.assert_close(progress.shared["variate"], mean, rtol=1e-4, atol=1e-6)
     assert mean.norm() > 0.01
 
 
@@ -63,7 +63,7 @@ def test_group_rounds_renew_the_variates_every_time():
         small_network(),
         **{"local": "scaffold", "min_size": 2, "sample": 1.0, "group_rounds": 3, "batch": 3, "lr": 0.1, "rounds": 2},
     )
-    loop.go(loop.begin())
-    memory = loop.executor.memory
-    mean = torch.stack([memory.of("variate", client) for client in range(4)]).mean(dim=0)
-    torch.testing.assert_close(memory.shared["variate"], mean, rtol=1e-4, atol=1e-6)
+    progress = loop.begin()
+    loop.go(progress)
+    mean = torch.stack([loop.executor.memory.of(client)["variate"] for client in range(4)]).mean(dim=0)
+    torch.testing.assert_close(progress.shared["variate"], mean, rtol=1e-4, atol=1e-6)

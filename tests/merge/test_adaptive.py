@@ -1,19 +1,21 @@
 from math import sqrt
 
+import numpy as np
 import pytest
 import torch
 from tests.tiny import model_after, random_fleet, small_network
 
-from covey.merge import Adagrad, Adam, Yogi, make_server
+from covey.merge import Adagrad, Adam, Moment, Yogi, make_server
 
 TAU = 1e-3
+NOW = Moment(1, np.random.default_rng(0), 1)
 
 
 def two_steps(server) -> tuple[float, float]:
     """From 1 with changes of 0.2 and then -0.1."""
     memory: dict[str, torch.Tensor] = {}
-    first = server.step(torch.tensor([1.0]), torch.tensor([1.2]), memory)
-    second = server.step(first, first - 0.1, memory)
+    first = server.step(torch.tensor([1.0]), torch.tensor([1.2]), memory, NOW)
+    second = server.step(first, first - 0.1, memory, NOW)
     return first.item(), second.item()
 
 
@@ -43,18 +45,18 @@ def test_yogi_by_hand():
     v2 = v1 + 0.01 * 0.1**2  # 0.000401 < 0.01: again
     assert two_steps(Yogi(0.5)) == pytest.approx(expected(v1, v2, 0.5), rel=1e-5)
     memory = {"m": torch.zeros(1), "v": torch.ones(1)}
-    Yogi().step(torch.zeros(1), torch.full((1,), 0.5), memory)
+    Yogi().step(torch.zeros(1), torch.full((1,), 0.5), memory, NOW)
     assert memory["v"].item() == pytest.approx(1 - 0.01 * 0.25)  # v > D^2: down
 
 
 def test_no_change_no_step():
     for server in (Adagrad(), Adam(), Yogi()):
-        assert server.step(torch.ones(3), torch.ones(3), {}).tolist() == [1, 1, 1]
+        assert server.step(torch.ones(3), torch.ones(3), {}, NOW).tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("spec", ["adam:0", "adagrad:-1", "yogi:fast", "replace:2"])
 def test_a_bad_rate_is_named(spec):
-    with pytest.raises(ValueError, match=r"server.* is .*; allowed is"):
+    with pytest.raises(ValueError, match=r"(server|rate).* is .*; allowed is"):
         make_server(spec)
 
 

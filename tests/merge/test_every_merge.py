@@ -5,18 +5,22 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from covey.merge import MERGES
+from covey.merge import MERGES, CannotMerge, Gathering, make_merge
 
-NOT_A_MEAN = {"sum"}  # its weights mean what they say
+NOT_A_MEAN = {"sum", "updates"}  # their weights mean what they say
 MEANS = [name for name in MERGES.names if name not in NOT_A_MEAN]
 shares = st.lists(st.floats(0.1, 10), min_size=2, max_size=6)
 
 
+def gathering(count: int) -> Gathering:
+    return Gathering(tuple((j,) for j in range(count)), torch.zeros(7), key=1)
+
+
 def merged(name: str, models: list[torch.Tensor], weights: list[float]) -> torch.Tensor:
-    merger = MERGES[name]()
-    for model, weight in zip(models, weights, strict=True):
-        merger.add(model, weight)
-    return merger.result()
+    merging = make_merge(name).open(gathering(len(models)))
+    for member, (model, weight) in enumerate(zip(models, weights, strict=True)):
+        merging.add(member, model, weight)
+    return merging.close(())
 
 
 def models_of(count: int, seed: int) -> list[torch.Tensor]:
@@ -56,7 +60,7 @@ def test_only_the_ratio_of_weights_matters(name, weights, seed, scale):
 @settings(max_examples=20, deadline=None)
 @given(weights=shares)
 def test_equal_models_give_that_model(name, weights):
-    model = torch.tensor([1.0, -2.0, 3.5])
+    model = torch.tensor([1.0, -2.0, 3.5, 0.0, 1.0, 2.0, -1.0])
     torch.testing.assert_close(merged(name, [model.clone() for _ in weights], weights), model)
 
 
@@ -70,5 +74,5 @@ def test_what_goes_in_is_not_changed(name):
 
 @pytest.mark.parametrize("name", MERGES.names)
 def test_nothing_to_merge_is_a_mistake(name):
-    with pytest.raises(ValueError, match="nothing was added"):
-        MERGES[name]().result()
+    with pytest.raises(CannotMerge, match="no model came in"):
+        make_merge(name).open(gathering(2)).close((0, 1))

@@ -9,14 +9,15 @@ from tests.fakes import CLIENTS, SIZES, plans
 from covey import theory
 from covey.algorithms import make_algorithm
 from covey.errors import BadValue, UnknownName
-from covey.execute.walk import walk
+from covey.execute.walk import Brief, walk
 from covey.fleet import Fleet
+from covey.meter import Ran
 from covey.network.aggregation import aggregation_seconds
-from covey.network.clock import Clock
+from covey.network.clock import Clock, no_models
 from covey.network.crew import Windows
 from covey.network.devices import DEVICES, Device
 from covey.network.placement import place
-from covey.network.price import Meter, mean_price, price
+from covey.network.price import NetworkMeter, mean_price, price
 from covey.network.site import Site, make_site
 from covey.network.topology import Link, fat_tree, star, tree
 from covey.plan import Forest, Mesh, Ring, Star, Train, client, cloud, combine, edge, transfers
@@ -172,12 +173,17 @@ def test_the_clock_counts_what_the_plan_says_and_its_parts_add_up(plan):
 
 def test_a_meter_gives_the_price_and_remembers_the_last_round():
     site = site_of((1, 2))
-    meter, plan = Meter(site), Star([Train(0), Train(1)])
-    spent = meter.spend(plan, [None], (), 0.0)
-    assert spent["simulated_seconds"] == pytest.approx(price(plan, site).seconds)
-    assert meter.spend(plan, [None], (), 99.0) is spent
-    assert meter.spend(Star([Train(0, rate=0.5), Train(1)]), [None], (), 99.0) is spent  # rates cost nothing
-    assert meter.spend(plan, [None], {(1, 0)}, 99.0) is not spent
+    meter, plan = NetworkMeter(site), Star([Train(0), Train(1)])
+    first = meter.after(Ran(1, plan))
+    seconds = price(plan, site).seconds
+    assert first["simulated_seconds"] == pytest.approx(seconds)
+    measured = meter._spent
+    second = meter.after(Ran(2, plan, spent=first))
+    assert second["simulated_seconds"] == pytest.approx(2 * seconds)
+    meter.after(Ran(3, Star([Train(0, rate=0.5), Train(1)]), spent=second))  # rates cost nothing
+    assert meter._spent is measured
+    meter.after(Ran(4, plan, failed={(1, 0)}))
+    assert meter._spent is not measured
 
 
 def test_the_mean_of_prices():
@@ -291,7 +297,7 @@ def test_traffic_of_the_eight_architectures(shape, options, steps, sent):
     algorithm = make_algorithm("architecture", {"shape": shape, "groups": GROUPS, "tau1": TAU1, **options})
     fleet, rng = Fleet(np.ones((NODES, 2))), np.random.default_rng(0)
     plan = algorithm.plan(1, fleet, algorithm.start(fleet, rng), rng)
-    walked = walk(plan, [None], [1] * NODES, Clock(site_of((1,) * NODES)))
+    walked = walk(plan, [None], [1] * NODES, Clock(site_of((1,) * NODES)), brief=Brief(merges=no_models))
     one_way = theory.tornado_traffic(shape, nodes=NODES, groups=GROUPS, steps=steps, tau1=TAU1)
     assert walked.traffic.total() == sent(one_way)
 
@@ -305,7 +311,7 @@ def test_ihc_fl_link_costs_and_cost_to_target():
     cost = {(1, 0): 1.5, (2, 0): 1.0, (4, 3): 1.25, (0, 3): 2.0}  # seconds to send a model
     plan = Mesh([Star(map(Train, (0, 1, 2)), at=client(0)), Star(map(Train, (3, 4)), at=client(3))], [(0, 1)])
     sums = Sums({frozenset(pair): c for pair, c in cost.items()})
-    walk(plan, [None], [1] * 5, sums)
+    walk(plan, [None], [1] * 5, sums, brief=Brief(merges=no_models))
     assert sums.total == 2 * (1.5 + 1.0 + 1.25 + 2.0)  # every link both ways
     rounds = 7
     assert rounds * sums.total / 2 == pytest.approx(rounds * 5.75)
@@ -327,12 +333,9 @@ class Sums:
     def meet(self, ticket, meeting):
         self.open.append(ticket)
 
-    def finished(self):
+    def finished(self, timeout=None):
         done, self.open = self.open, []
         return [(ticket, None) for ticket in done]
-
-    def merger(self, name):
-        return Clock(site_of()).merger(name)
 
 
 def test_group_fel_cost():

@@ -4,10 +4,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes import SIZES, Numbers, plans
+from tests.fakes import SIZES, Numbers, plans, walk
 
 from covey.errors import BadPlan
-from covey.execute.walk import walk
 from covey.plan import (
     Forest,
     Mesh,

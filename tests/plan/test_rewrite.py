@@ -5,10 +5,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes import CLIENTS, EDGES, SIZES, Numbers, plans, small_fleet
+from tests.fakes import CLIENTS, EDGES, SIZES, Numbers, plans, small_fleet, walk
 
-from covey.execute.local import LocalExecutor, Training
-from covey.execute.walk import walk
+from covey.execute.local import LocalExecutor, Training, make_task
+from covey.execute.walk import Brief
+from covey.execute.walk import walk as walk_plan
 from covey.fleet import Fleet
 from covey.plan import Forest, Mesh, Ring, Star, Train, client, clients, combine, edge, transfers, without
 
@@ -106,12 +107,13 @@ def test_combining_changes_no_trained_model():
     results = []
     for each in (plan, combine(plan, fleet)):
         torch.manual_seed(0)
-        executor = LocalExecutor(torch.nn.Linear(4, 3), fleet.data, Training(batch=4, lr=0.2), mode="one-by-one")
-        executor.begin(1)
-        results.append(walk(each, [executor.layout.initial()], fleet.sizes.tolist(), executor).models[0])
+        task = make_task(torch.nn.Linear(4, 3), fleet.data, Training(batch=4))
+        executor, start = LocalExecutor(task, mode="one-by-one"), task.layout.initial()
+        brief = Brief(rate=0.2)
+        results.append(walk_plan(each, [start], fleet.sizes.tolist(), executor, brief=brief).models[0])
     assert combine(plan, fleet) != plan
     assert torch.allclose(*results, rtol=1e-5, atol=1e-6)
-    assert not torch.equal(results[0], executor.layout.initial())
+    assert not torch.equal(results[0], start)
 
 
 @given(plans)
@@ -142,7 +144,7 @@ def test_leaving_clients_out_is_what_their_failing_does(members, absent):
     plan = Star([Star([Train(i), Train(j)], at=edge(0)) for i, j in zip(members, members[::-1], strict=True)])
     left = without(plan, absent)
     failed = run(plan, failing=frozenset(absent))
-    assert failed.answered == (left is not None)
+    assert bool(failed.answered) == (left is not None)
     if left is not None:
         assert run(left).models == failed.models
 

@@ -7,25 +7,33 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from covey.errors import BadValue, UnknownName
+from covey.errors import BadValue, UnknownName, first_fault
 from covey.fleet import Fleet
-from covey.plan import Plan
+from covey.plan import Place, Plan
 from covey.registry import Registry
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from covey.execute.local import LocalExecutor
-
 State: TypeAlias = dict[str, Any]
 """What an algorithm remembers: numbers, texts, arrays, tensors, and lists or dictionaries of them."""
+
+
+class Asked(Protocol):
+    """Whoever can be asked about models: clients for their losses and gradients, or a server that has their data."""
+
+    def losses(self, models: Sequence[Tensor], clients: Sequence[int]) -> NDArray[np.float64]:
+        """The mean training loss of every model on every one of these clients: clients x models."""
+
+    def gradients(self, model: Tensor, clients: Sequence[int]) -> NDArray[np.float32]:
+        """Every client's full-data gradient at that model: clients x parameters."""
 
 
 @dataclass
@@ -34,8 +42,10 @@ class Outcome:
 
     `models` are the run's models now, `before` those the round began with, and `home[i]` says which of them client i
     calls its own. `learn` may put other models and homes in their place: cluster means after a first stage, a copy for
-    each half of a cluster that splits. What `learn` asks of clients beyond the plan and sends as models or the like
-    goes into `traffic`. Round 0 is the run's start: the initial model, before anybody has trained.
+    each half of a cluster that splits. `where[k]` is the place of model k; a model that `learn` made is at no place, so
+    that nobody is charged for sending it, unless `learn` says where. What `learn` asks of clients beyond the plan and
+    sends as models or the like goes into `traffic`. Round 0 is the run's start: the initial model, before anybody has
+    trained.
     """
 
     round: int
@@ -43,11 +53,13 @@ class Outcome:
     models: list[Tensor]
     before: list[Tensor]
     home: NDArray[np.int64]
+    where: list[Place | None] = field(default_factory=list)
     trained: list[int] = field(default_factory=list)
     lost: list[tuple[int, str]] = field(default_factory=list)
     updates: dict[int, Tensor] = field(default_factory=dict)
-    executor: LocalExecutor | None = None
     traffic: Counter[tuple[str, str]] = field(default_factory=Counter)
+    asked: Asked | None = None
+    views: Callable[[Tensor], dict[str, Tensor]] | None = None
 
     def gradients(self, model: int = 0) -> NDArray[np.float32]:
         """Every client's full-data gradient at that model: clients x parameters."""
@@ -57,18 +69,24 @@ class Outcome:
         """Every client's training loss with every model: clients x models."""
         return self._asked().losses(self.models, range(self.fleet.clients) if clients is None else clients)
 
+    def layers(self, model: Tensor) -> dict[str, Tensor]:
+        """The named tensors that lie in a model, in the module's order; writing to them writes to it."""
+        if self.views is None:
+            raise BadValue("outcome", "without the model's layout", "one of a run that trains")
+        return self.views(model)
+
     def shuffled(self, model: Tensor, rng: np.random.Generator) -> Tensor:
         """Another model of the same kind: the values inside every tensor in random order."""
         other = model.clone()
-        for part in self._asked().layout.views(other).values():
+        for part in self.layers(other).values():
             values = part.view(-1).numpy()
             values[:] = rng.permutation(values)
         return other
 
-    def _asked(self) -> LocalExecutor:
-        if self.executor is None:
-            raise BadValue("outcome", "no executor", "one that can ask clients; a priced plan has none")
-        return self.executor
+    def _asked(self) -> Asked:
+        if self.asked is None:
+            raise BadValue("outcome", "nobody to ask", "one of a run whose clients can be asked")
+        return self.asked
 
 
 T = TypeVar("T")
@@ -170,13 +188,3 @@ def checked(kind: type[T], options: dict[str, Any], owner: str) -> T:
         return TypeAdapter(kind).validate_python(options)
     except ValidationError as error:
         raise first_fault(error, owner) from None
-
-
-def first_fault(error: ValidationError, owner: str) -> BadValue:
-    """The first thing that is wrong, in one sentence; `owner` where no field is to blame."""
-    first = error.errors()[0]
-    if isinstance(fault := first.get("ctx", {}).get("error"), BadValue):
-        return fault
-    wanted = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    kind = "a number " if wanted.startswith(("greater", "less")) else ""
-    return BadValue(".".join(map(str, first["loc"])) or owner, first["input"], kind + wanted)

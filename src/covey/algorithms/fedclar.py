@@ -60,12 +60,12 @@ class FedCLAR(Algorithm):
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
         """After the round alone: clusters, and the mean model of each."""
-        if outcome.round != self.cluster_at or outcome.executor is None:
+        if outcome.round != self.cluster_at:
             return state
         sizes = outcome.fleet.sizes
-        names = outcome.executor.layout.parameters
+        views = [outcome.layers(model) for model in outcome.models]
+        names = list(views[0])
         last = [name for name in names if name.rpartition(".")[0] == names[-1].rpartition(".")[0]]
-        views = [outcome.executor.layout.params(model) for model in outcome.models]
         layers = np.stack([torch.cat([view[name].reshape(-1) for name in last]).numpy() for view in views])
         clusters = merge_similar(layers, sizes, self.similarity)
         outcome.models = [_mean([outcome.models[i] for i in c], sizes[c]) for c in clusters]

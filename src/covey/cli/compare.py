@@ -13,7 +13,9 @@ from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, parse_set, with_experiment_options
 from covey.cli.progress import bars, size
 from covey.errors import UnknownName
-from covey.experiment import Experiment, start
+from covey.experiment import Experiment
+from covey.experiment.assembly import make_fleet
+from covey.experiment.life import start
 from covey.report.curves import curves
 from covey.store import Store
 
@@ -44,7 +46,7 @@ def compare(
         if key not in known:
             raise UnknownName("setting", key, known)
     experiments = [_experiment(name, {**DEFAULTS, **settings}, OWN_DEFAULTS.get(name, {}) | given) for name in chosen]
-    fleet = experiments[0].make_fleet()
+    fleet = make_fleet(experiments[0])
     with bars() as show:
         results = [start(wanted, out, [show], fleet=fleet) for wanted in experiments]
     with Store(out) as store:

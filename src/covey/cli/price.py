@@ -15,11 +15,11 @@ from covey.cli.options import DEFAULT_OUT, Json, Out, Set, experiment, parse_set
 from covey.cli.progress import size
 from covey.errors import BadValue
 from covey.experiment import Experiment
-from covey.network.price import mean_price
+from covey.network.price import Ledger, mean_price
 from covey.network.price import price as price_of
 from covey.network.site import DEFAULT_DEVICE
 from covey.plan import leaves
-from covey.rehearse import Ledger, rehearse
+from covey.rehearse import rehearse
 from covey.store import Store
 
 ROUNDS = 10
@@ -171,9 +171,10 @@ def _draw(wanted: Experiment, ledger: Ledger, path: Path) -> None:
     """The last round: the first may be a warm-up."""
     from covey.report.price import draw_price
 
-    last = ledger.round
+    last = ledger.last
     if last is not None:
-        cost = price_of(last.plan, ledger.site, last.where, begin=last.begin, failed=last.failed, timeline=True)
+        begin = last.spent.get("simulated_seconds", 0.0)
+        cost = price_of(last.plan, ledger.site, last.where, begin=begin, failed=last.failed, timeline=True)
         order = (leaf.client for leaf in leaves(last.plan))
         title = f"{_title(wanted)}: round {len(ledger.prices)}, {cost.seconds:.2f} s"
         draw_price(cost, ledger.site.placement, order, path, title=title)

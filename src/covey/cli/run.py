@@ -10,8 +10,8 @@ import typer
 from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, experiment, parse_set, with_experiment_options
 from covey.cli.progress import bars, size
-from covey.experiment import resume as resume_run
-from covey.experiment import start
+from covey.experiment.life import resume as resume_run
+from covey.experiment.life import start
 
 
 @with_experiment_options

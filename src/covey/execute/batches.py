@@ -40,16 +40,16 @@ class Deck:
         """How many steps that client takes."""
         return int(-(-self.sizes[client] // self.batch)) * epochs
 
-    def deal(self, base: int, clients: Indices, visits: Indices, epochs: Indices) -> Batches:
-        """The batches of several clients, padded to the one with the most steps.
+    def deal(self, keys: Indices, clients: Indices, visits: Indices, epochs: Indices) -> Batches:
+        """The batches of several trainings, padded to the one with the most steps.
 
-        `base` is the round's key; the permutation depends on it, the client, the visit and the epoch only.
+        The permutation depends on the training's key, its client, its visit and the epoch only.
         """
         sizes = self.sizes[clients]
         most, rows = int(sizes.max()), int(epochs.max())
         width = -(-most // self.batch) * self.batch
-        keys = seeds.mix(base, clients[:, None], visits[:, None], np.arange(rows)[None, :])
-        draws = seeds.mix(0, keys[:, :, None], np.arange(most)[None, None, :])
+        drawn = seeds.mix(keys[:, None], clients[:, None], visits[:, None], np.arange(rows)[None, :])
+        draws = seeds.mix(0, drawn[:, :, None], np.arange(most)[None, None, :])
         own = np.arange(most) < sizes[:, None]
         draws = np.where(own[:, None, :], draws, np.uint64(2**64 - 1))
         order = np.argsort(draws, axis=-1, kind="stable")

@@ -23,8 +23,8 @@ import pooch
 import torch
 
 from covey.errors import BadValue
+from covey.execute.effects import Job
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task, Trainer
-from covey.execute.walk import Job
 
 THREADS = torch.get_num_threads()
 MODES = ("auto", "one-by-one", "stacked", "compiled")
@@ -122,15 +122,14 @@ class Chooser:
         """Seconds per client and step; the training is thrown away."""
         task, chunk = self.task, max(choice.chunk, 1)
         wave = [jobs[j % len(jobs)] for j in range(chunk)]
-        wave = [Job(job.client, job.model, 1, job.rate, 0) for job in wave]
-        empty = {name: torch.zeros_like(wave[0].model) for name in task.rule.remembers}
-        memory = Memory(empty, {name: {} for name in empty})
+        wave = [Job(job.client, job.model, rate=0.0, shared=job.shared) for job in wave]
+        memory = Memory(task.rule.remembers, task.layout.size)
         trainer = self._make(choice)
         torch.set_num_threads(choice.threads)
         fastest = float("inf")
         for _ in range(2):
             begun = time.perf_counter()
-            for _ in trainer.train(wave, 0, 0.0, memory):
+            for _ in trainer.train(wave, memory):
                 pass
             fastest = min(fastest, time.perf_counter() - begun)
         return fastest / max(1, sum(map(task.steps, wave)))

@@ -1,8 +1,13 @@
-"""How good a model is: on the global test set, on every client's own test split, and its gradients on clients."""
+"""How good a model is: on the global test set, on every client's own test split, and its gradients on clients.
+
+`Evaluator` is what a run asks; `LocalEvaluator` looks at the data in this process, others may ask the clients.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -11,8 +16,75 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from covey.execute.layout import Layout
+from covey.fleet import FleetData
+from covey.merge import RunningMean
 
 BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Mean accuracy and loss on the global test set, and mean accuracy over clients on their own test splits."""
+
+    accuracy: float = float("nan")
+    loss: float = float("nan")
+    own_accuracy: float = float("nan")
+
+
+class Evaluator(Protocol):
+    """Scores models, and asks clients for their losses and gradients."""
+
+    def scores(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> Scores:
+        """Scores of the models: globally their mean over clients, and every client with the model `home` gives it."""
+
+    def losses(self, models: Sequence[Tensor], clients: Sequence[int]) -> NDArray[np.float64]:
+        """The mean training loss of every model on every one of these clients: clients x models."""
+
+    def gradients(self, model: Tensor, clients: Sequence[int]) -> NDArray[np.float32]:
+        """Every client's full-data gradient at that model: clients x parameters."""
+
+
+class LocalEvaluator:
+    """Evaluates in this process, on the server's test set and on the clients' data."""
+
+    def __init__(self, layout: Layout, data: FleetData) -> None:
+        self.layout, self.data = layout, data
+        self.x, self.y = torch.from_numpy(data.x), torch.from_numpy(data.y)
+        self.test_x, self.test_y = torch.from_numpy(data.test_x), torch.from_numpy(data.test_y)
+
+    def scores(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> Scores:
+        """Scores of the models: globally their mean over clients, and every client with the model `home` gives it."""
+        sizes = [len(own) for own in self.data.train_of]
+        merged = RunningMean()
+        for slot, share in enumerate(np.bincount(home, sizes, len(models))):
+            merged.add(slot, models[slot], float(share))
+        right, loss = scores(self.layout, merged.close(()), self.test_x, self.test_y)
+        own = self.own_accuracies(models, home)
+        own_mean = float(np.nanmean(own)) if np.isfinite(own).any() else float("nan")
+        return Scores(float(right.mean()), float(loss.mean()), own_mean)
+
+    def own_accuracies(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Every client's accuracy on its own test split with its own model; NaN where the split is empty."""
+        accuracies = np.full(len(home), np.nan)
+        for slot, model in enumerate(models):
+            mine = [i for i in np.flatnonzero(home == slot) if len(self.data.test_of[i])]
+            if mine:
+                samples = torch.from_numpy(np.concatenate([self.data.test_of[i] for i in mine]))
+                right, _ = scores(self.layout, model, self.x, self.y, samples)
+                accuracies[mine] = per_client(right, [len(self.data.test_of[i]) for i in mine])
+        return accuracies
+
+    def losses(self, models: Sequence[Tensor], clients: Sequence[int]) -> NDArray[np.float64]:
+        """The mean training loss of every model on every one of these clients: clients x models."""
+        samples = torch.from_numpy(np.concatenate([self.data.train_of[i] for i in clients]))
+        sizes = [len(self.data.train_of[i]) for i in clients]
+        columns = [scores(self.layout, model, self.x, self.y, samples)[1] for model in models]
+        return np.stack([per_client(column, sizes) for column in columns], axis=1)
+
+    def gradients(self, model: Tensor, clients: Sequence[int]) -> NDArray[np.float32]:
+        """Every client's full-data gradient at that model: clients x parameters."""
+        parts = [torch.from_numpy(self.data.train_of[i]) for i in clients]
+        return torch.stack([gradient(self.layout, model, self.x, self.y, part) for part in parts]).numpy()
 
 
 def scores(layout: Layout, model: Tensor, x: Tensor, y: Tensor, samples: Tensor | None = None) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ rounding of floating-point sums (tests hold it to 1e-4 relative).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,9 +18,9 @@ from torch.func import grad, vmap
 
 from covey import seeds
 from covey.execute.batches import Batches, Deck
+from covey.execute.effects import Job
 from covey.execute.layout import Layout
 from covey.execute.trace import Argument, tensors, trace
-from covey.execute.walk import Job
 from covey.local import Optimiser, Params, Rule
 
 
@@ -34,47 +34,62 @@ class Task:
     deck: Deck
     rule: Rule
     optimiser: Optimiser
-    epochs: int
 
     def steps(self, job: Job) -> int:
         """How many steps the client of that job takes."""
-        return self.deck.steps(job.client, job.epochs or self.epochs)
+        return self.deck.steps(job.client, job.epochs)
 
-    def deal(self, key: int, jobs: Sequence[Job]) -> Batches:
-        """The batches of these jobs, in this round."""
-        clients = np.array([job.client for job in jobs], dtype=np.int64)
-        visits = np.array([job.visit for job in jobs], dtype=np.int64)
-        epochs = np.array([job.epochs or self.epochs for job in jobs], dtype=np.int64)
-        return self.deck.deal(key, clients, visits, epochs)
+    def deal(self, jobs: Sequence[Job]) -> Batches:
+        """The batches of these jobs."""
+        columns = zip(*((job.key, job.client, job.visit, job.epochs) for job in jobs), strict=True)
+        return self.deck.deal(*(np.array(column, dtype=np.int64) for column in columns))
+
+    @property
+    def keeps_directions(self) -> bool:
+        """Whether the directions of all steps have to be added up, since they do not follow from where steps led."""
+        return bool(self.rule.remembers) and self.optimiser.reach(1.0, 1) is None
 
 
-@dataclass(eq=False)
 class Memory:
-    """What a local rule remembers: the server's vectors, and every client's that has trained."""
+    """What clients remember, by name and client; zero at first."""
 
-    shared: dict[str, Tensor]
-    own: dict[str, dict[int, Tensor]]
+    def __init__(self, names: Sequence[str], size: int) -> None:
+        self.own: dict[str, dict[int, Tensor]] = {name: {} for name in names}
+        self._zero = torch.zeros(size)
 
-    def of(self, name: str, client: int) -> Tensor:
-        """What that client remembers under that name, zero at first."""
-        return self.own[name].get(client, torch.zeros_like(self.shared[name]))
+    def of(self, client: int) -> dict[str, Tensor]:
+        """What that client remembers."""
+        return {name: vectors.get(client, self._zero) for name, vectors in self.own.items()}
+
+    def put(self, client: int, vectors: Mapping[str, Tensor]) -> None:
+        """Remember these from now on."""
+        for name, vector in vectors.items():
+            self.own[name][client] = vector
+
+    def copy(self) -> dict[str, dict[int, Tensor]]:
+        """All of it as it is now; the vectors themselves are never changed."""
+        return {name: dict(vectors) for name, vectors in self.own.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """One client's result: its model, whether all of it is a number, and what the client now remembers."""
+    """One client's result: its model, whether all of it is a number, its steps, and what the client now remembers.
 
-    job: Job
+    `job` is its place among the jobs that were given.
+    """
+
+    job: int
     model: Tensor
     finite: bool
+    steps: int
     memory: dict[str, Tensor]
 
 
 class Trainer(Protocol):
     """Trains jobs, giving results as they come."""
 
-    def train(self, jobs: Sequence[Job], key: int, rate: float, memory: Memory) -> Iterator[Trained]:
-        """Train every job at this learning rate, batches drawn by this key."""
+    def train(self, jobs: Sequence[Job], memory: Memory) -> Iterator[Trained]:
+        """Train every job; the memory is read, not written."""
 
 
 class OneByOne:
@@ -83,20 +98,20 @@ class OneByOne:
     def __init__(self, task: Task) -> None:
         self.task = task
 
-    def train(self, jobs: Sequence[Job], key: int, rate: float, memory: Memory) -> Iterator[Trained]:
+    def train(self, jobs: Sequence[Job], memory: Memory) -> Iterator[Trained]:
         """Train every job, in the order given."""
-        for job in jobs:
-            yield self._train(job, key, rate * job.rate, memory)
+        for number, job in enumerate(jobs):
+            yield self._train(number, job, memory.of(job.client))
 
-    def _train(self, job: Job, key: int, rate: float, memory: Memory) -> Trained:
+    def _train(self, number: int, job: Job, remembered: dict[str, Tensor]) -> Trained:
         task, rule, layout = self.task, self.task.rule, self.task.layout
-        batches = task.deal(key, [job])
+        batches = task.deal([job])
         flat = job.model.clone()
         received = layout.params(job.model)
-        own_flat = {name: memory.of(name, job.client) for name in rule.remembers}
-        own, shared = _remembered(layout, own_flat), _remembered(layout, memory.shared)
+        own, shared = _remembered(layout, remembered), _remembered(layout, job.shared)
+        total = torch.zeros(layout.size) if task.keeps_directions else None
         steps = 0
-        with layout.training(flat, int(seeds.mix(key, job.client, job.visit) >> 1)) as (module, params):
+        with layout.training(flat, int(seeds.mix(job.key, job.client, job.visit) >> 1)) as (module, params):
 
             def call(given: Params, *inputs: Any) -> Tensor:
                 out: Tensor = module(*inputs) if given is params else layout.call(given, *inputs)
@@ -117,10 +132,12 @@ class OneByOne:
                         for (name, p), g in zip(params.items(), found, strict=True)
                     }
                     grads = rule.direction(grads, params, received, own, shared)
-                    task.optimiser.step(params, grads, state, rate, None)
+                    task.optimiser.step(params, grads, state, job.rate, None)
+                    if total is not None:
+                        total[: layout.trained] += torch.cat([g.reshape(-1) for g in grads.values()])
                 steps += 1
-        new = rule.remember(flat, job.model, own_flat, memory.shared, rate * steps) if rule.remembers else {}
-        return Trained(job, flat, bool(torch.isfinite(flat.sum())), new)
+        new = _new_memory(task, job, flat, remembered, steps, total)
+        return Trained(number, flat, bool(torch.isfinite(flat.sum())), steps, new)
 
 
 class Stacked:
@@ -130,29 +147,32 @@ class Stacked:
         self.task, self.chunk, self.compiled = task, chunk, compiled
         self._steps: dict[tuple[object, ...], Callable[..., None]] = {}
 
-    def train(self, jobs: Sequence[Job], key: int, rate: float, memory: Memory) -> Iterator[Trained]:
+    def train(self, jobs: Sequence[Job], memory: Memory) -> Iterator[Trained]:
         """Train every job, those with most steps first."""
         order = sorted(range(len(jobs)), key=lambda j: -self.task.steps(jobs[j]))
         size = self.chunk if self.compiled else -(-len(jobs) // -(-len(jobs) // self.chunk))
         for first in range(0, len(order), size):
-            yield from self._train([jobs[j] for j in order[first : first + size]], key, rate, memory)
+            part = order[first : first + size]
+            yield from self._train(part, [jobs[j] for j in part], memory)
 
-    def _train(self, jobs: list[Job], key: int, rate: float, memory: Memory) -> Iterator[Trained]:
+    def _train(self, numbers: list[int], jobs: list[Job], memory: Memory) -> Iterator[Trained]:
         task, rule, layout = self.task, self.task.rule, self.task.layout
         layout.module.train()
         count = len(jobs)
         if self.compiled:  # a shorter last stack would be compiled anew: fill it up with copies that nobody reads
             jobs = jobs + [jobs[-1]] * (self.chunk - count)
-        batches = task.deal(key, jobs)
+        batches = task.deal(jobs)
         first = jobs[0].model
         alike = all(job.model is first for job in jobs)
         start = first.expand(len(jobs), -1) if alike else torch.stack([job.model for job in jobs])
         params = {name: p.clone(memory_format=torch.contiguous_format) for name, p in layout.params(start).items()}
         received = layout.params(start) if rule.uses_received else {}
-        own_flat = {name: torch.stack([memory.of(name, job.client) for job in jobs]) for name in rule.remembers}
-        own, shared = _remembered(layout, own_flat), _remembered(layout, memory.shared)
+        remembered = [memory.of(job.client) for job in jobs]
+        own_flat = {name: torch.stack([each[name] for each in remembered]) for name in rule.remembers}
+        own, shared = _remembered(layout, own_flat), _remembered(layout, jobs[0].shared)
         state = task.optimiser.init(params)
-        rates = torch.tensor([rate * job.rate for job in jobs])
+        sums = {name: torch.zeros_like(p) for name, p in params.items()} if task.keeps_directions else {}
+        rates = torch.tensor([job.rate for job in jobs])
         shape = batches.samples.shape
         for t in range(shape[1]):
             samples = batches.samples[:, t].reshape(-1)
@@ -161,17 +181,16 @@ class Stacked:
             mask = None if batches.valid is None else batches.valid[:, t]
             active = None if batches.active is None else batches.active[:, t]
             now = rates if active is None else rates * active
-            self._step(params, state, received, own, shared, x, y, mask, now, active)
-        result = torch.cat([params[name].view(shape[0], -1) for name in layout.parameters], dim=1)
-        taken = torch.full((shape[0],), float(shape[1])) if batches.active is None else batches.active.sum(dim=1)
+            self._step(params, state, sums, received, own, shared, x, y, mask, now, active)
+        result = _rows(layout, params)
+        totals = _rows(layout, sums) if sums else None
+        taken = [shape[1]] * count if batches.active is None else batches.active.sum(dim=1).int().tolist()
         rows = result.unbind()
         finite = torch.isfinite(result.sum(dim=1)).tolist()
         for j in range(count):
-            new = {}
-            if rule.remembers:
-                mine = {name: vectors[j] for name, vectors in own_flat.items()}
-                new = rule.remember(rows[j], start[j], mine, memory.shared, float(rates[j] * taken[j]))
-            yield Trained(jobs[j], rows[j], finite[j], new)
+            total = None if totals is None else totals[j]
+            new = _new_memory(task, jobs[j], rows[j], remembered[j], taken[j], total)
+            yield Trained(numbers[j], rows[j], finite[j], taken[j], new)
 
     def _step(self, *arguments: Argument) -> None:
         """One step of every client in the stack, traced once for each shape."""
@@ -185,6 +204,7 @@ class Stacked:
         self,
         params: Params,
         state: Params,
+        sums: Params,
         received: Params,
         own: Params,
         shared: Params,
@@ -203,8 +223,33 @@ class Stacked:
         grads = vmap(grad(loss), in_dims=dims)(params, received, x, y, mask)
         grads = rule.direction(grads, params, received, own, shared)
         self.task.optimiser.step(params, grads, state, rates, active)
+        for name, total in sums.items():
+            on = 1.0 if active is None else active.view(-1, *(1,) * (total.dim() - 1))
+            total.add_(on * grads[name])
 
 
-def _remembered(layout: Layout, vectors: dict[str, Tensor]) -> Params:
+def _remembered(layout: Layout, vectors: Mapping[str, Tensor]) -> Params:
     """Remembered vectors as "name/parameter" tensors."""
     return {f"{name}/{key}": p for name, flat in vectors.items() for key, p in layout.params(flat).items()}
+
+
+def _rows(layout: Layout, stacked: Params) -> Tensor:
+    """A stack of named tensors as one flat vector a client."""
+    return torch.cat([stacked[name].flatten(1) for name in layout.parameters], dim=1)
+
+
+def _new_memory(
+    task: Task, job: Job, model: Tensor, own: dict[str, Tensor], steps: int, total: Tensor | None
+) -> dict[str, Tensor]:
+    """What the client remembers after a training; one that took no step keeps what it had.
+
+    `total` is the sum of all directions where it was kept; else their mean follows from how far the steps led.
+    """
+    if not task.rule.remembers or not steps:
+        return own
+    if total is not None:
+        direction = total / steps
+    else:
+        direction = (job.model - model) / (task.optimiser.reach(job.rate, steps) or 1.0)
+        direction[task.layout.trained :] = 0.0
+    return task.rule.remember(own, dict(job.shared), direction)

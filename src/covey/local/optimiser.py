@@ -1,7 +1,8 @@
 """The steps a client takes: SGD with momentum and weight decay, or Adam; on one client or on a stack of clients.
 
 Both work in place on dictionaries of tensors. On a stack, `rate` is a tensor with one learning rate a client and
-`active` says which clients have a batch in this step: the others stand still, momentum and all.
+`active` says which clients have a batch in this step: the others stand still, momentum and all. Every training begins
+with an optimiser that remembers nothing: momentum and Adam's moments start at zero at each of a client's visits.
 """
 
 from __future__ import annotations
@@ -24,6 +25,12 @@ class Optimiser(Protocol):
 
     def step(self, params: Params, grads: Params, state: Params, rate: float | Tensor, active: Tensor | None) -> None:
         """One step, in place on `params` and `state`."""
+
+    def reach(self, rate: float, steps: int) -> float | None:
+        """How far so many steps move a parameter whose direction is 1 all the way.
+
+        None where a step is not in proportion to its direction.
+        """
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,15 @@ class Sgd:
                     v.mul_(1 + on * (self.momentum - 1)).addcmul_(on, g)
                 g = v
             _move(p, g, rate)
+
+    def reach(self, rate: float, steps: int) -> float:
+        """Rate x the sum over k up to `steps` of (1 - momentum^k) / (1 - momentum): what momentum has built up.
+
+        >>> Sgd(momentum=0.5).reach(0.1, 2)  # 0.1 x (1 + 1.5)
+        0.25
+        """
+        beta = self.momentum
+        return rate * (steps - beta * (1 - beta**steps) / (1 - beta)) / (1 - beta)
 
 
 @dataclass(frozen=True)
@@ -86,6 +102,10 @@ class Adam:
             v.add_(on * (1 - self.beta2) * (g * g - v))
             first, root = _grown(self.beta1, count), torch.sqrt(_grown(self.beta2, count))
             _move(p, root / first * m / (v.sqrt() + self.epsilon * root), rate)
+
+    def reach(self, rate: float, steps: int) -> None:
+        """Adam's steps are all about as long, whatever their direction."""
+        return
 
 
 def _grown(beta: float, steps: Tensor) -> Tensor:

@@ -8,20 +8,20 @@ others override what differs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from covey.errors import BadValue
+from covey import words
 from covey.registry import Registry
 
 Params: TypeAlias = dict[str, Tensor]
 Call: TypeAlias = Callable[..., Tensor]
 """`call(params, x, …)` runs the module on `x` with these tensors in place of its own."""
 
-RULES: Registry[type[Rule]] = Registry("local rule")
+RULES: Registry[Callable[..., Rule]] = Registry("local rule")
 
 
 def mean_loss(outputs: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
@@ -57,8 +57,11 @@ class Rule:
         """
         return grads
 
-    def remember(self, params: Tensor, received: Tensor, own: Params, shared: Params, steps: float) -> Params:
-        """What the client keeps after `steps` steps; flat vectors by name. `steps` counts learning rate x steps."""
+    def remember(self, own: Params, shared: Params, direction: Tensor) -> Params:
+        """What the client keeps after a training; flat vectors by name.
+
+        `direction` is the mean of what `direction` gave on the way, over all steps taken.
+        """
         return {}
 
     def gather(self, shared: Params, change: Params, share: float) -> Params:
@@ -72,24 +75,10 @@ class Rule:
 RULES.add("sgd", Rule)
 
 
-def make_rule(spec: str | Rule) -> Rule:
-    """A rule from `name` or `name:number` (FedProx's mu, FedMMD's lambda, FedFusion's kind).
+def make_rule(word: str | Rule) -> Rule:
+    """A rule from a word such as `sgd`, `fedprox:0.1` or `fedfusion:kind=multi,smoothing=0.5`.
 
     >>> make_rule("sgd")
     Rule()
     """
-    if isinstance(spec, Rule):
-        return spec
-    name, _, text = spec.partition(":")
-    kind = RULES[name]
-    if not text:
-        return kind()
-    own = fields(kind)
-    if not own:
-        raise BadValue("local", spec, f"{name!r} without a number")
-    first = own[0]
-    try:
-        value = text if isinstance(first.default, str) else float(text)
-    except ValueError:
-        raise BadValue("local", spec, f"{name!r} or {name}:{first.name}, for example {name}:{first.default}") from None
-    return kind(**{first.name: value})
+    return word if isinstance(word, Rule) else words.make(RULES, word, field="local")

@@ -4,8 +4,12 @@ Karimireddy et al., "SCAFFOLD: Stochastic Controlled Averaging for Federated Lea
 y <- y - eta (g - c_i + c); after H steps c_i+ = c_i - c + (x - y) / (H eta) (option II); the server adds
 |S|/N x mean of (c_i+ - c_i) to c.
 
-Departures: a client that trains several times a round (in group rounds) renews c_i every time, and c takes in all of
-it at the round's end. With momentum the step is not eta x direction, so that c_i is off by the momentum's factor.
+(x - y) / (H eta) is the mean direction of the steps. With momentum beta a step is longer than eta x direction, so that
+the divisor is eta x sum over k <= H of (1 - beta^k) / (1 - beta); with Adam, whose steps are not in proportion to their
+direction, the mean direction itself is kept.
+
+Departure: a client that trains several times a round (in group rounds) renews c_i every time, and c takes in all of
+it at the round's end.
 """
 
 from __future__ import annotations
@@ -29,8 +33,6 @@ class Scaffold(Rule):
         """The gradient less the client's variate plus the server's."""
         return {name: g - own[f"variate/{name}"] + shared[f"variate/{name}"] for name, g in grads.items()}
 
-    def remember(self, params: Tensor, received: Tensor, own: Params, shared: Params, steps: float) -> Params:
-        """The mean gradient on the way just gone, as the client's next variate; who stood still keeps its own."""
-        if steps == 0:
-            return own
-        return {"variate": own["variate"] - shared["variate"] + (received - params) / steps}
+    def remember(self, own: Params, shared: Params, direction: Tensor) -> Params:
+        """The mean gradient on the way just gone, as the client's next variate."""
+        return {"variate": own["variate"] - shared["variate"] + direction}

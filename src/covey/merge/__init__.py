@@ -1,24 +1,33 @@
-"""How models become one. A merger takes models in as they come and gives one at the end."""
+"""How models become one (merges), and what the server does with the one they became (server steps)."""
 
 from covey.merge.adaptive import Adagrad, Adam, Yogi
+from covey.merge.base import MERGES, CannotMerge, Gathering, Merge, Merges, Merging, Model, make_merge, merged
 from covey.merge.ida import Ida
-from covey.merge.mean import Mean
-from covey.merge.merger import MERGES, Merger, Model
-from covey.merge.server import SERVERS, Replace, ServerStep, make_server
-from covey.merge.sum import Sum
+from covey.merge.mean import Mean, RunningMean
+from covey.merge.server import SERVERS, Moment, Replace, ServerStep, make_server
+from covey.merge.sum import Sum, SumOfUpdates
 
 __all__ = [
     "MERGES",
     "SERVERS",
     "Adagrad",
     "Adam",
+    "CannotMerge",
+    "Gathering",
     "Ida",
     "Mean",
-    "Merger",
+    "Merge",
+    "Merges",
+    "Merging",
     "Model",
+    "Moment",
     "Replace",
+    "RunningMean",
     "ServerStep",
     "Sum",
+    "SumOfUpdates",
     "Yogi",
+    "make_merge",
     "make_server",
+    "merged",
 ]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from covey.errors import BadValue
-from covey.merge.server import SERVERS
+from covey.merge.server import SERVERS, Moment
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Adaptive(ABC):
             if not 0 <= getattr(self, name) < 1:
                 raise BadValue(f"server {name}", getattr(self, name), "a number from 0 up and below 1")
 
-    def step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor]) -> Tensor:
+    def step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor], moment: Moment) -> Tensor:
         """The next model; `memory` holds m and v."""
         change = merged - before
         m = memory.get("m", torch.zeros_like(before))

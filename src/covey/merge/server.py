@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 from torch import Tensor
 
-from covey.errors import BadValue
+from covey import words
 from covey.registry import Registry
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """When a step is taken: in which round, with which generator, and after how many trainings of this model."""
+
+    round: int
+    rng: np.random.Generator
+    cohort: int
 
 
 class ServerStep(Protocol):
     """Turns the old and the merged model into the next one."""
 
-    def step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor]) -> Tensor:
-        """The next model; `memory` is empty at first and kept, in place, from round to round."""
+    def step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor], moment: Moment) -> Tensor:
+        """The next model; `memory` is empty at first and kept, in place, from round to round, one for each model."""
 
 
-SERVERS: Registry[type[ServerStep]] = Registry("server step")
+SERVERS: Registry[Callable[..., ServerStep]] = Registry("server step")
 
 
 @SERVERS.register("replace", paper="McMahan et al. 2017")
+@dataclass(frozen=True)
 class Replace:
     """The merged model takes the place of the old one."""
 
-    def step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor]) -> Tensor:
+    def step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor], moment: Moment) -> Tensor:
         """The merged model itself."""
         return merged
 
 
-def make_server(spec: str) -> ServerStep:
-    """A server step from `name` or `name:rate`.
+def make_server(word: str) -> ServerStep:
+    """A server step from a word such as `replace`, `adam:0.1` or `adam:rate=0.1,beta1=0.9`.
 
-    >>> type(make_server("replace")).__name__
-    'Replace'
+    >>> make_server("replace")
+    Replace()
     """
-    name, _, text = spec.partition(":")
-    kind = SERVERS[name]
-    if not text:
-        return kind()
-    try:
-        return kind(float(text))  # type: ignore[call-arg]
-    except (TypeError, ValueError):
-        raise BadValue("server", spec, f"{name!r}, or {name}:rate where it has one") from None
+    return words.make(SERVERS, word, field="server")

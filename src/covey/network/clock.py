@@ -17,7 +17,8 @@ from typing import Literal
 
 import numpy as np
 
-from covey.execute.effects import Failure, Job, Meet, Send
+from covey.execute.effects import Answer, ExecutorState, Failure, Job, Meet, Send
+from covey.merge import Gathering
 from covey.network.flows import FlowSimulator
 from covey.network.site import Site
 from covey.plan import Place, client
@@ -40,16 +41,17 @@ class Clock:
     """Keeps the time of one round.
 
     `begin` is the time of day at which it starts (for those who sleep), `failed` the trainings that come to nothing,
-    as (client, visit); `free` tells which transfers cost no time. With `record` every interval is kept.
+    as (client, visit); `free` tells which transfers cost no time, `of_group` whose bytes are counted as the groups'.
+    With `record` every interval is kept.
 
-    >>> from covey.execute.walk import walk
+    >>> from covey.execute.walk import Brief, walk
     >>> from covey.fleet import Fleet
     >>> from covey.network.site import make_site
     >>> from covey.plan import Star, Train
     >>> fleet = Fleet(np.array([[10], [20]]))
     >>> site = make_site(fleet, network="star", link="1MB/s,0s", device="1GFLOPS", flops=1e8, model_bytes=1e6)
     >>> clock = Clock(site)
-    >>> _ = walk(Star([Train(0), Train(1)]), [None], site.sizes, clock)
+    >>> _ = walk(Star([Train(0), Train(1)]), [None], site.sizes, clock, brief=Brief(merges=no_models))
     >>> clock.now, clock.busy.tolist()  # 1 s down, 20 x 0.1 s of computing, 1 s up
     (4.0, [1.0, 2.0])
     """
@@ -61,9 +63,10 @@ class Clock:
         begin: float = 0.0,
         failed: Collection[tuple[int, int]] = (),
         free: Free | None = None,
+        of_group: Free | None = None,
         record: bool = False,
     ) -> None:
-        self.site, self.begin, self.failed, self.free = site, begin, failed, free
+        self.site, self.begin, self.failed, self.free, self.of_group = site, begin, failed, free, of_group
         self.flows = FlowSimulator(site.placement.network, router=site.router)
         clients = len(site.devices)
         self.busy, self.sent, self.received = np.zeros(clients), np.zeros(clients), np.zeros(clients)
@@ -91,7 +94,8 @@ class Clock:
         """A transfer begins."""
         size = self.site.model_bytes
         source, target = self.site.node(send.source), self.site.node(send.target)
-        self.group_bytes += size * send.group
+        if self.of_group is not None and self.of_group(send):
+            self.group_bytes += size
         if source != target:
             if send.source.kind == "client":
                 self.sent[send.source.number] += size
@@ -117,8 +121,8 @@ class Clock:
         shown = Interval(meeting.at, "meet", self.now, end) if self._record and end > self.now else None
         self._open[self.flows.wait(end - self.now)] = ticket, None, shown
 
-    def finished(self) -> Iterator[tuple[int, Failure | None]]:
-        """What is over next."""
+    def finished(self, timeout: float | None = None) -> Iterator[tuple[int, Answer | Failure | None]]:
+        """What is over next; nobody waits for it, so that there is no timeout."""
         for number in self.flows.advance():
             ticket, answer, shown = self._open.pop(number)
             if shown is not None:
@@ -126,9 +130,15 @@ class Clock:
                 self.intervals.append(Interval(shown.who, shown.what, shown.begin, end, shown.to))
             yield ticket, answer
 
-    def merger(self, name: str) -> Nothing:
-        """Models are nothing here."""
-        return Nothing()
+    def state(self) -> ExecutorState:
+        """Nothing is remembered from round to round."""
+        return {}
+
+    def restore(self, state: ExecutorState) -> None:
+        """Nothing to go back to."""
+
+    def close(self) -> None:
+        """Nothing is held."""
 
     def joules(self) -> float:
         """The energy of all clients."""
@@ -147,11 +157,19 @@ class Clock:
         return begin, end
 
 
-class Nothing:
-    """A merger of models that are nothing."""
+class _NoModels:
+    """A merge where there are no models."""
 
-    def add(self, model: None, weight: float) -> None:
-        """Nothing to take in."""
+    def open(self, gathering: Gathering) -> _NoModels:
+        return self
 
-    def result(self) -> None:
-        """Nothing to give."""
+    def add(self, member: int, model: None, weight: float) -> None:
+        pass
+
+    def close(self, missing: tuple[int, ...]) -> None:
+        return None
+
+
+def no_models(word: str | None) -> _NoModels:
+    """The merge of a walk that only keeps the time, whatever the plan names."""
+    return _NoModels()

@@ -1,13 +1,16 @@
 """What a plan costs: seconds and where they go, bytes and where they pass, who is busy, how much energy.
 
 A round's seconds are split by simulating it again with parts switched off. Computing is what is left when every
-transfer takes no time; transfers of the round as a whole (`Send.group` says which) add what comes on top when only the
-groups' are free; the groups' add the rest. The three sum up to the whole, also where computing hides a transfer.
+transfer takes no time; transfers of the round as a whole add what comes on top when only the groups' are free; the
+groups' add the rest. The three sum up to the whole, also where computing hides a transfer.
+
+The root's own transfers are the round's, and so are those of a Star of one round right below a Star of the round, which
+only gathers for it (combined aggregation); all that is further inside is a group's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -15,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.execute.effects import Send
-from covey.execute.walk import Walked, walk
-from covey.network.clock import Clock, Free, Interval
+from covey.execute.walk import Brief, Walked, walk
+from covey.meter import Ran
+from covey.network.clock import Clock, Free, Interval, no_models
 from covey.network.site import Site
 from covey.network.topology import Node
-from covey.plan import Place, Plan, Train
+from covey.plan import Place, Plan, Star, Train
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +108,18 @@ def price(
     >>> cost.seconds, cost.compute_seconds, cost.global_seconds, cost.bytes
     (4.0, 2.0, 2.0, 4000000.0)
     """
+    outside = set(map(id, _of_the_round(plan)))
+
+    def of_group(send: Send) -> bool:
+        return id(send.owner) not in outside
 
     def run(free: Free | None, *, record: bool = False) -> tuple[Clock, Walked]:
-        clock = Clock(site, begin=begin, failed=failed, free=free, record=record)
-        return clock, walk(plan, [None] * len(where), site.sizes, clock, where)
+        clock = Clock(site, begin=begin, failed=failed, free=free, of_group=of_group, record=record)
+        return clock, _keep_time(plan, site, clock, where)
 
     clock, walked = run(None, record=timeline)
     compute = run(_always)[0].now
-    outer = run(_of_group)[0].now if clock.group_bytes else clock.now
+    outer = run(of_group)[0].now if clock.group_bytes else clock.now
     return Price(
         seconds=clock.now,
         compute_seconds=compute,
@@ -146,8 +154,8 @@ def mean_price(prices: Sequence[Price]) -> Price:
     )
 
 
-class Round(NamedTuple):
-    """A round as it ran: all that its price depends on."""
+class _Asked(NamedTuple):
+    """All that a round's price depends on."""
 
     plan: Plan
     where: tuple[Place | None, ...]
@@ -155,32 +163,52 @@ class Round(NamedTuple):
     begin: float
 
 
-class Meter:
-    """What the run loop asks after every round: the seconds and joules of the plan that ran.
+class NetworkMeter:
+    """The simulated seconds and joules of a run.
 
     A round like the one before costs what that did, unless clients sleep.
     """
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.round: Round | None = None
+        self._last: _Asked | None = None
         self._spent: dict[str, float] = {}
 
-    def spend(
-        self, plan: Plan, where: Sequence[Place | None], failed: Collection[tuple[int, int]], begin: float
-    ) -> dict[str, float]:
-        """Simulated seconds and joules of one round."""
-        asked = Round(
-            _without_rates(plan), tuple(where), frozenset(failed), begin if self.site.windows is not None else 0.0
-        )
-        if self.round != asked:
-            self.round, self._spent = asked, self._measure(asked)
-        return self._spent
+    def after(self, ran: Ran) -> dict[str, float]:
+        """Simulated seconds and joules with this round's."""
+        begin = ran.spent.get("simulated_seconds", 0.0) if self.site.windows is not None else 0.0
+        asked = _Asked(_without_rates(ran.plan), tuple(ran.where), frozenset(ran.failed), begin)
+        if self._last != asked:
+            self._last, self._spent = asked, self._measure(asked)
+        return {name: ran.spent.get(name, 0.0) + amount for name, amount in self._spent.items()}
 
-    def _measure(self, asked: Round) -> dict[str, float]:
+    def _measure(self, asked: _Asked) -> dict[str, float]:
         clock = Clock(self.site, begin=asked.begin, failed=asked.failed)
-        walk(asked.plan, [None] * len(asked.where), self.site.sizes, clock, asked.where)
+        _keep_time(asked.plan, self.site, clock, asked.where)
         return {"simulated_seconds": clock.now, "joules": clock.joules()}
+
+
+class Ledger:
+    """As `NetworkMeter`, keeping the whole price of every round."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.prices: list[Price] = []
+        self.last: Ran | None = None
+
+    def after(self, ran: Ran) -> dict[str, float]:
+        """Simulated seconds and joules with this round's."""
+        begin = ran.spent.get("simulated_seconds", 0.0)
+        cost = price(ran.plan, self.site, ran.where, begin=begin, failed=ran.failed)
+        self.prices.append(cost)
+        self.last = ran
+        spent = {"simulated_seconds": cost.seconds, "joules": cost.joules}
+        return {name: ran.spent.get(name, 0.0) + amount for name, amount in spent.items()}
+
+
+def _keep_time(plan: Plan, site: Site, clock: Clock, where: Sequence[Place | None]) -> Walked:
+    brief = Brief(epochs=site.epochs, merges=no_models)
+    return walk(plan, [None] * len(where), site.sizes, clock, where, brief=brief)
 
 
 def _without_rates(plan: Plan) -> Plan:
@@ -190,9 +218,14 @@ def _without_rates(plan: Plan) -> Plan:
     return replace(plan, children=tuple(map(_without_rates, plan.children)))
 
 
+def _of_the_round(plan: Plan) -> Iterator[Plan]:
+    """The nodes whose transfers are the round's, not a group's."""
+    yield plan
+    if isinstance(plan, Star):
+        for child in plan.children:
+            if isinstance(child, Star) and child.rounds == 1:
+                yield from _of_the_round(child)
+
+
 def _always(_: Send) -> bool:
     return True
-
-
-def _of_group(send: Send) -> bool:
-    return send.group

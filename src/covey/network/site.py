@@ -71,10 +71,10 @@ class Site:
         edges = self.placement.edges
         return edges[place.number % len(edges)] if place.kind == "edge" else self.placement.node(place)
 
-    def train_seconds(self, client: int, epochs: int | None) -> float:
+    def train_seconds(self, client: int, epochs: int) -> float:
         """Computing time of one training of that client."""
         seconds = self.devices[client].train_seconds(
-            self.sizes[client], flops=self.flops, epochs=epochs or self.epochs, rule=self.rule
+            self.sizes[client], flops=self.flops, epochs=epochs, rule=self.rule
         )
         return seconds if self.slowdown is None else seconds * self.slowdown[client]
 

@@ -40,7 +40,7 @@ def _head(plan: Star | Ring | Mesh | Forest) -> str:
         return "Mesh linked " + (", ".join(f"{a}-{b}" for a, b in plan.links) or "to nobody")
     rounds = f", {plan.rounds} rounds" if plan.rounds > 1 else ""
     weights = ", own weights" if plan.weights else ""
-    merge = f", merged by {plan.merge}" if plan.merge != "mean" else ""
+    merge = f", merged by {plan.merge}" if plan.merge is not None else ""
     return f"Star at {plan.at}{rounds}{weights}{merge}"
 
 

@@ -83,7 +83,7 @@ class Star(_Node):
     rounds: int = 1
     at: Place = cloud
     weights: tuple[float, ...] | None = None
-    merge: str = "mean"
+    merge: str | None = None
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class Star(_Node):
         rounds: int = 1,
         at: Place = cloud,
         weights: Sequence[float] | Literal["uniform"] | None = None,
-        merge: str = "mean",
+        merge: str | None = None,
     ) -> None:
         kept = _children("Star", children)
         object.__setattr__(self, "children", kept)

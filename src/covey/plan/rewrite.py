@@ -33,7 +33,7 @@ def combine(plan: Plan, fleet: AtEdges) -> Plan:
     if isinstance(plan, Train):
         return plan
     children = tuple(combine(child, fleet) for child in plan.children)
-    if not isinstance(plan, Star) or plan.merge != "mean":
+    if not isinstance(plan, Star) or plan.merge not in (None, "mean"):
         return _with_children(plan, children)
     by_edge: dict[int, list[int]] = {}
     for j, child in enumerate(children):
@@ -47,9 +47,10 @@ def combine(plan: Plan, fleet: AtEdges) -> Plan:
             merged += [children[j] for j in members]
             weights += shares or []
         else:
-            merged.append(Star([children[j] for j in members], at=edge(e), weights=shares))
+            merged.append(Star([children[j] for j in members], at=edge(e), weights=shares, merge=plan.merge))
             weights.append(sum(shares or ()))
-    return Star(merged, rounds=plan.rounds, at=plan.at, weights=weights if plan.weights else None)
+    shares = weights if plan.weights else None
+    return Star(merged, rounds=plan.rounds, at=plan.at, weights=shares, merge=plan.merge)
 
 
 def _edge(place: Place, fleet: AtEdges, *, alone: int) -> int:

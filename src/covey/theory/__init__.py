@@ -12,7 +12,7 @@ from covey.theory.group_fel import (
     largest_rate,
     sampling_spread,
 )
-from covey.theory.plan_cost import plan_cost
+from covey.theory.plan_cost import CostMeter, plan_cost
 from covey.theory.prices import round_cost, total_cost
 from covey.theory.tornado import ARCHITECTURES, Architecture, tornado_bound, tornado_traffic
 
@@ -20,6 +20,7 @@ __all__ = [
     "ARCHITECTURES",
     "PRICES",
     "Architecture",
+    "CostMeter",
     "Divergences",
     "GroupFelBound",
     "Hardware",

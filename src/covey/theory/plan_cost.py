@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from covey.meter import Ran
 from covey.plan import Plan, Star, Train, ends_at
 from covey.prices import Prices
 
@@ -31,3 +32,15 @@ def plan_cost(plan: Plan, sizes: Sequence[int], *, epochs: int, prices: Prices) 
         return inside
     meeting = sum(ends_at(child).kind == "client" for child in plan.children)
     return plan.rounds * (inside + meeting * prices.group_seconds(meeting))
+
+
+class CostMeter:
+    """The cost of a run, round by round; `sizes` and `epochs` as in `plan_cost`."""
+
+    def __init__(self, prices: Prices, sizes: Sequence[int], epochs: int) -> None:
+        self.prices, self.sizes, self.epochs = prices, sizes, epochs
+
+    def after(self, ran: Ran) -> dict[str, float]:
+        """The cost with this round's."""
+        now = plan_cost(ran.plan, self.sizes, epochs=self.epochs, prices=self.prices)
+        return {"cost": ran.spent.get("cost", 0.0) + now}

@@ -1,0 +1,151 @@
+"""From settings to a run loop: the one place where all the parts of a run meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from covey import seeds
+from covey.algorithms import ALGORITHMS, Algorithm, make_algorithm
+from covey.errors import BadValue
+from covey.execute.backend import Backend, Work, make_backend
+from covey.execute.dropout import Dropout, by_chance
+from covey.execute.effects import Executor
+from covey.execute.local import Training, make_task
+from covey.execute.trainers import Task
+from covey.experiment.settings import GIVEN, ON_NETWORK, Experiment
+from covey.fleet import Fleet
+from covey.local import make_rule
+from covey.loop import Limits, Loop, Recorder, Ways
+from covey.merge import Merges, make_server
+from covey.meter import Meter
+from covey.models import build_model, check_fit
+from covey.network.flops import count_flops
+from covey.network.price import NetworkMeter
+from covey.network.site import Site, make_site
+from covey.theory import PRICES, CostMeter
+
+
+def algorithm_of(experiment: Experiment) -> Algorithm:
+    """The algorithm with its settings; one that looks at a network is given the run's."""
+    takes_network = "network" in ALGORITHMS[experiment.algorithm].__dataclass_fields__
+    given = {"network": experiment.network} if takes_network and experiment.network is not None else {}
+    return make_algorithm(experiment.algorithm, given | experiment.options)
+
+
+def make_fleet(experiment: Experiment) -> Fleet:
+    """The clients with their data."""
+    if experiment.partition == GIVEN:
+        raise BadValue("fleet", "one of your own", "given again, as in covey.resume(run, fleet=fleet)")
+    return Fleet.load(
+        experiment.data,
+        clients=experiment.clients,
+        partition=experiment.partition,
+        edges=experiment.edges or min(5, experiment.clients or 5),
+        samples=experiment.samples,
+        windows=experiment.windows,
+        test_fraction=experiment.test_fraction,
+        seed=experiment.seed,
+    )
+
+
+def assemble(
+    experiment: Experiment,
+    *,
+    algorithm: Algorithm | None = None,
+    fleet: Fleet | None = None,
+    module: torch.nn.Module | None = None,
+    backend: Backend | None = None,
+    recorder: Recorder | None = None,
+    make_meter: Callable[[Site], Meter] = NetworkMeter,
+) -> Loop:
+    """The run loop of an experiment.
+
+    `algorithm`, `fleet`, `module` and `backend` are made from the settings unless given. `recorder` keeps what the run
+    says of itself, `make_meter` makes what keeps the time where the settings name a network.
+    """
+    algorithm = algorithm or algorithm_of(experiment)
+    fleet = algorithm.prepare(fleet or make_fleet(experiment), seeds.generator(experiment.seed, 0, "prepare"))
+    words = _parts(experiment, algorithm)
+    training = Training(**{name: getattr(experiment, name) for name in Training.__dataclass_fields__})
+    ways = Ways(
+        training=training,
+        rule=make_rule(words["local"]),
+        merges=Merges(words["merge"]),
+        server=make_server(words["server"]),
+    )
+    backend = backend or make_backend(experiment.executor)
+    work = _work(experiment, fleet, module, ways)
+    meters: list[Meter] = []
+    if words["prices"]:
+        meters.append(CostMeter(PRICES[words["prices"]], fleet.sizes.tolist(), training.epochs))
+    site = _site(experiment, fleet, work.task, words["local"])
+    if site is not None:
+        meters.append(make_meter(site))
+    return Loop(
+        algorithm,
+        fleet,
+        work.task.layout,
+        _executor(experiment, backend, work),
+        backend.evaluator(work),
+        ways,
+        _limits(experiment),
+        seed=experiment.seed,
+        meters=meters,
+        recorder=recorder,
+    )
+
+
+def _parts(experiment: Experiment, algorithm: Algorithm) -> dict[str, str]:
+    """The words of the parts: the run's own, else the algorithm's, else the plain ones."""
+    words = {"local": "sgd", "merge": "mean", "server": "replace"}
+    words |= {"prices": "cifar-secure" if experiment.budget else ""} | algorithm.parts()
+    return words | {name: given for name in words if (given := getattr(experiment, name)) is not None}
+
+
+def _work(experiment: Experiment, fleet: Fleet, module: torch.nn.Module | None, ways: Ways) -> Work:
+    data = fleet.data
+    if data is None:
+        raise BadValue("fleet", "one without data", "one with data, as Fleet.load makes it")
+    dtype = torch.from_numpy(data.x[:1]).dtype
+    if module is None:
+        module = build_model(experiment.model, data.shape, data.classes, experiment.seed, dtype=dtype)
+    else:
+        check_fit(module, type(module).__name__, data.shape, data.classes, dtype=dtype)
+    task = make_task(module, data, ways.training, ways.rule)
+    return Work(task, data, experiment.mode, experiment.rounds, experiment.seed)
+
+
+def _executor(experiment: Experiment, backend: Backend, work: Work) -> Executor:
+    executor = backend.executor(work)
+    return Dropout(executor, by_chance(experiment.seed, experiment.dropout)) if experiment.dropout else executor
+
+
+def _limits(experiment: Experiment) -> Limits:
+    at_most = {"cost": experiment.budget, "simulated_seconds": experiment.stop_at_seconds}
+    own = [name for name in Limits.__dataclass_fields__ if name != "at_most"]
+    return Limits(
+        **{name: getattr(experiment, name) for name in own},
+        at_most={name: most for name, most in at_most.items() if most is not None},
+    )
+
+
+def _site(experiment: Experiment, fleet: Fleet, task: Task, rule: str) -> Site | None:
+    """The network the run is timed on."""
+    words = {name: getattr(experiment, name) for name in ON_NETWORK}
+    if experiment.network is None:
+        for name in ("stop_at_seconds", *ON_NETWORK):
+            if getattr(experiment, name) is not None:
+                raise BadValue(name, getattr(experiment, name), "a setting of runs with a network; set network")
+        return None
+    return make_site(
+        fleet,
+        network=experiment.network,
+        flops=count_flops(task.layout.module, task.x[:1]).training,
+        model_bytes=4 * task.layout.size,
+        epochs=experiment.epochs,
+        rule=rule.partition(":")[0],
+        seed=experiment.seed,
+        **words,
+    )

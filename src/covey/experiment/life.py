@@ -1,0 +1,116 @@
+"""The life of a run: it is started with a store or without, it may be killed, it is resumed, it ends."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from covey.checkpoint import Checkpoint
+from covey.errors import RunFailed
+from covey.experiment.assembly import assemble
+from covey.experiment.settings import Experiment
+from covey.loop import Callback, Loop, Progress
+from covey.store import Store
+
+
+@dataclass
+class Kept:
+    """Keeps a run in memory: its name, the metrics of every round, what happened. Nothing is written."""
+
+    run: str
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    def add_round(self, round: int, metrics: dict[str, Any], data: dict[str, Any] | None) -> None:
+        """One more round is done."""
+        self.rounds.append(metrics)
+
+    def add_event(self, round: int, kind: str, text: str) -> None:
+        """Something happened."""
+        self.events.append({"round": round, "kind": kind, "text": text})
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Keeps a run in a store."""
+
+    store: Store
+    run: str
+
+    def add_round(self, round: int, metrics: dict[str, Any], data: dict[str, Any] | None) -> None:
+        """One more round is done; with all that the next depends on, there is a checkpoint of it."""
+        self.store.add_round(self.run, round, metrics, None if data is None else Checkpoint(data))
+
+    def add_event(self, round: int, kind: str, text: str) -> None:
+        """Something happened."""
+        self.store.add_event(self.run, round, kind, text)
+
+
+def try_out(
+    experiment: Experiment, callbacks: Sequence[Callback] = (), **parts: Any
+) -> tuple[Kept, dict[str, Any], list[Tensor]]:
+    """Run an experiment without a store; gives what was kept, the summary and the models. `parts` as in `assemble`."""
+    kept = Kept(f"{experiment.algorithm}-{experiment.data}")
+    loop = assemble(experiment, recorder=kept, **parts)
+    with contextlib.closing(loop.executor):
+        progress = loop.begin()
+        ended = loop.go(progress, callbacks)
+    return kept, _summary(kept.run, experiment, ended), progress.models
+
+
+def start(
+    experiment: Experiment, out: str | Path, callbacks: Sequence[Callback] = (), **parts: Any
+) -> tuple[str, dict[str, Any]]:
+    """Run an experiment with a store; gives the run's name and summary. `parts` are given to `assemble`."""
+    with Store(out) as store:
+        run = store.create(f"{experiment.algorithm}-{experiment.data}", experiment.model_dump())
+        with store.owned(run):
+            try:
+                loop = assemble(experiment, recorder=Stored(store, run), **parts)
+                progress = loop.begin()
+            except BaseException:  # what is wrong with the settings shows here, and then there is no run
+                store.discard(run)
+                raise
+            return run, _go(loop, store, progress, experiment, callbacks)
+
+
+def resume(
+    run: str | None, out: str | Path, callbacks: Sequence[Callback] = (), **parts: Any
+) -> tuple[str, dict[str, Any]]:
+    """Go on where a run was killed; without a name, the latest unfinished one. `parts` are given to `assemble`."""
+    with Store(out) as store:
+        record = store.unfinished() if run is None else store.get(run)
+        with store.owned(record.run):
+            if record.status == "finished":
+                return record.run, record.summary
+            experiment = Experiment(**record.config)
+            loop = assemble(experiment, recorder=Stored(store, record.run), **parts)
+            found = store.rewind(record.run, loop.check)
+            progress = loop.begin() if found is None else loop.restore(found[1].data)
+            store.mark(record.run, "running", {})
+            store.add_event(record.run, progress.round, "resumed", f"after round {progress.round}")
+            return record.run, _go(loop, store, progress, experiment, callbacks)
+
+
+def _go(
+    loop: Loop, store: Store, progress: Progress, experiment: Experiment, callbacks: Sequence[Callback]
+) -> dict[str, Any]:
+    try:
+        with contextlib.closing(loop.executor):
+            ended = loop.go(progress, callbacks)
+    except RunFailed:
+        with contextlib.suppress(RunFailed):  # a full disk takes no note of it either
+            store.mark(loop.run, "failed", {})
+        raise
+    summary = _summary(loop.run, experiment, ended)
+    store.mark(loop.run, "finished", summary)
+    return summary
+
+
+def _summary(run: str, experiment: Experiment, ended: dict[str, Any]) -> dict[str, Any]:
+    return {"run": run, "algorithm": experiment.algorithm, "status": "finished", **ended}
