@@ -5,6 +5,7 @@ from tests.fakes import full_disk, small_fleet
 
 from covey.errors import BadData, BadValue, CoveyError, RunFailed, UnknownName
 from covey.experiment import Experiment, life
+from covey.experiment.assembly import algorithm_of, make_fleet
 from covey.experiment.settings import GIVEN
 from covey.fleet import Fleet
 from covey.store import Store
