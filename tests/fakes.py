@@ -116,7 +116,7 @@ def _inner(draw, children):
     kind = draw(st.sampled_from(["star", "star", "ring", "forest", "mesh"]))
     at = draw(places)
     if kind == "ring":
-        return Ring(kids)
+        return Ring(kids, via=draw(st.none() | places))
     if kind == "forest":
         return Forest(kids, at=at)
     shares = st.lists(st.integers(0, 4), min_size=len(kids), max_size=len(kids)).filter(any)

@@ -3,12 +3,12 @@ import pytest
 import torch
 from tests.tiny import fleet_of, loop_of, model_after, random_fleet, small_network, two_weights
 
-from covey.algorithms import FedGSP
+from covey.algorithms import FedGSP, make_algorithm
 from covey.execute.walk import Brief, walk
 from covey.fleet import Fleet
 from covey.grouping.measures import cpd_of
 from covey.plan import Ring, Star, clients
-from covey.theory import communication_bytes, computing_seconds
+from covey.theory import Hardware, communication_bytes, computing_seconds
 
 SIZES = (7, 4, 9, 3, 6, 5, 8)
 
@@ -95,6 +95,25 @@ def test_the_papers_prices_take_its_growth():
     everyone = computing_seconds(lambda r: 368, rounds=34, clients=368)
     assert seconds[-1] > everyone[-1]
     assert communication_bytes(rounds=34, clients=368) == pytest.approx(2 * 0.3 * 368 * 34 * 4 * 6_603_710)
+
+
+@pytest.mark.parametrize("name", ["fedgsp", "naive-gsp", "naive-gsp-icg"])
+def test_traffic_is_eq_17_where_hand_overs_are_relayed(name):
+    # 12 clients in 4 groups of 3, half of the groups a round, 2 rounds: 2 kappa K R = 2 x 1/2 x 12 x 2 models
+    groups = {"growth": "linear", "alpha": 0, "beta": 4} if name == "fedgsp" else {"groups": 4}
+    fleet, sent, models = random_fleet((5,) * 12), {}, {}
+    for relay in (True, False):
+        loop = loop_of(name, fleet, small_network(), kappa=0.5, rounds=2, lr=0.1, relay=relay, **groups)
+        progress = loop.begin()
+        loop.go(progress)
+        sent[relay], models[relay] = progress.traffic, progress.models[0]
+    eq_17 = communication_bytes(rounds=2, clients=12, kappa=0.5, hardware=Hardware(model_bytes=1))
+    assert sent[True].total() == eq_17 == 24
+    assert sent[True] == {("cloud", "client"): 12, ("client", "cloud"): 12}
+    # directly: 2 rings of 3 a round, each with 2 hand-overs, one model from and one to the cloud
+    assert sent[False] == {("cloud", "client"): 4, ("client", "cloud"): 4, ("client", "client"): 8}
+    assert torch.equal(models[True], models[False])
+    assert make_algorithm(name).relay
 
 
 def test_groups_look_more_alike_than_random_ones():

@@ -258,6 +258,18 @@ def test_a_ring_passes_on():
     assert first.models == [Fraction(20, 2)]
 
 
+def test_a_relayed_model_waits_at_the_relay_until_somebody_takes_it():
+    # 0 hands to the relay; 1 and 2 are sent the model and are lost; 3 is sent it from there and keeps it
+    executor = Numbers(failing=frozenset({1, 2}))
+    plan = Ring([Train(0), Train(1), Train(2), Train(3), Train(3)], via=edge(1))
+    walked = walk(plan, [Fraction(0)], SIZES, executor)
+    sent = [pair for wave in executor.sent for pair in wave]
+    assert sent == [(client(0), edge(1)), *((edge(1), client(i)) for i in (1, 2, 3))]
+    assert walked.where == [client(3)]
+    straight = walk(Ring([Train(0), Train(3), Train(3)]), [Fraction(0)], SIZES, Numbers())
+    assert walked.models == straight.models
+
+
 def test_a_ring_inside_a_star_weighs_who_answered():
     walked, _ = run(Star([Ring([Train(0), Train(1)]), Train(2)]), failing=frozenset({0}))
     assert walked.models == [Fraction(2 * 10 + 3 * 15, 2 + 3)]

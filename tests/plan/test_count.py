@@ -42,6 +42,22 @@ def test_a_ring_sends_between_its_members_only(n):
     assert transfers(plan) == ({("client", "client"): n - 1} if n > 1 else {})
 
 
+@given(n=counts)
+def test_a_relayed_ring_sends_every_hand_over_twice(n):
+    plan = Ring((Train(i) for i in range(n)), via=cloud)
+    assert transfers(plan) == ({("client", "cloud"): n - 1, ("cloud", "client"): n - 1} if n > 1 else {})
+    # under a star at the relay every client gets a model from there and gives one back
+    assert transfers(Star([plan])) == {("client", "cloud"): n, ("cloud", "client"): n}
+
+
+def test_what_stays_where_it_is_is_not_relayed():
+    assert transfers(Ring([Train(0), Train(0), Train(1)], via=edge(2))) == {
+        ("client", "edge"): 1,
+        ("edge", "client"): 1,
+    }
+    assert transfers(Ring([Train(0), Train(1)], via=client(1))) == {("client", "client"): 1}
+
+
 @given(groups=counts, members=counts, rounds=counts)
 def test_groups_under_a_star(groups, members, rounds):
     inner = [Star((Train(i) for i in range(members)), rounds=rounds, at=edge(g)) for g in range(groups)]

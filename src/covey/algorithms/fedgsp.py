@@ -7,12 +7,15 @@ model is handed from client to client, and the groups' models are averaged. f gr
 What departs: line 14 divides by f(r) though only kappa f(r) groups have sent a model, which would shrink it; here the
 mean is over the sampled groups, by their samples (`weights`). f(r) is capped at the number of clients. Clients that
 equal clusters leave over sit the round out, as Algorithm 2 has it, or are dealt to groups (`rest`).
+
+Where clients cannot reach one another, a group manager on the server's machine relays every hand-over (Section 3.2), so
+that each client gets a model and gives one back, 2 kappa K M a round (Eq. 17): `relay`.
 """
 
 from __future__ import annotations
 
 from math import exp, log, log1p
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -20,10 +23,11 @@ from pydantic import Field
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
 from covey.fleet import Fleet
 from covey.grouping import group
-from covey.plan import Plan, Ring, Star, Train
+from covey.plan import Plan, Ring, Star, Train, cloud
 from covey.sampling import group_odds, part_of, sample_groups
 
 Growth = Literal["linear", "log", "exp"]
+Relay: TypeAlias = Annotated[bool, Field(description="hand models over by way of the server, not directly")]
 
 
 @ALGORITHMS.register("fedgsp", paper="FedGSP")
@@ -38,13 +42,14 @@ class FedGSP(Algorithm):
     beta: Annotated[int, Field(ge=1, description="groups in the first round")] = 10
     kappa: Annotated[float, Field(gt=0, le=1, description="share of the groups that take part in a round")] = 0.3
     rest: Annotated[Literal["idle", "deal"], Field(description="what clients do that no equal group has")] = "idle"
+    relay: Relay = True
     weights: Annotated[Literal["samples", "uniform"], Field(description="shares of the groups in the mean")] = "samples"
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """Regroup, sample groups, shuffle each into a ring."""
         count = self.groups_in(round, fleet.clients)
         groups = group("icg", fleet.labels, groups=count, rng=rng, rest=self.rest).groups
-        rings = sample_rings([rng.permutation(members).tolist() for members in groups], self.kappa, rng)
+        rings = sample_rings([rng.permutation(members).tolist() for members in groups], self.kappa, rng, self.relay)
         return Star(rings, weights="uniform" if self.weights == "uniform" else None)
 
     def groups_in(self, round: int, clients: int) -> int:
@@ -62,8 +67,8 @@ class FedGSP(Algorithm):
         return min(clients, self.beta * int(grown + 1e-9))
 
 
-def sample_rings(groups: list[list[int]], kappa: float, rng: np.random.Generator) -> list[Ring]:
-    """A share kappa of the groups, at least one, each as a ring in the order of its members."""
+def sample_rings(groups: list[list[int]], kappa: float, rng: np.random.Generator, relay: bool) -> list[Ring]:
+    """A share kappa of the groups, at least one, each as a ring in the order of its members, relayed or not."""
     count = part_of(kappa, len(groups))
     drawn = sample_groups(group_odds(np.ones(len(groups)), "uniform"), count, rng)
-    return [Ring(Train(i) for i in groups[k]) for k in drawn]
+    return [Ring((Train(i) for i in groups[k]), via=cloud if relay else None) for k in drawn]

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
 from covey.algorithms.common import GroupCount
-from covey.algorithms.fedgsp import sample_rings
+from covey.algorithms.fedgsp import Relay, sample_rings
 from covey.fleet import Fleet
 from covey.grouping import group
 from covey.plan import Plan, Star
@@ -33,6 +33,7 @@ class NaiveGSP(Algorithm):
     grouping: Annotated[Literal["random", "icg"], Field(description="how clients are grouped, once")] = "random"
     groups: GroupCount = 10
     kappa: Annotated[float, Field(gt=0, le=1, description="share of the groups that take part in a round")] = 0.3
+    relay: Relay = True
 
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
         """Group once, in an order that stays."""
@@ -42,7 +43,7 @@ class NaiveGSP(Algorithm):
 
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
         """Sample groups; each is a ring."""
-        return Star(sample_rings(state["groups"], self.kappa, rng))
+        return Star(sample_rings(state["groups"], self.kappa, rng, self.relay))
 
 
 ALGORITHMS.add(

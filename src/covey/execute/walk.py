@@ -337,6 +337,9 @@ class _Steps:
         at = starts_at(plan)
         samples = 0.0
         for j, child in enumerate(plan.children):
+            if plan.via is not None and at != starts_at(child):
+                yield from self.send(at, plan.via, plan)
+                at = plan.via
             yield from self.send(at, starts_at(child), plan)
             got = yield from self.one(child, model, (*path, j), cohort)
             if got is not None:

@@ -76,7 +76,11 @@ def _transfers(plan: Plan, times: int, count: Counter[tuple[str, str]], *, root:
         return
     if isinstance(plan, Ring):
         for before, after in pairwise(plan.children):
-            send(ends_at(before), starts_at(after))
+            source, target = ends_at(before), starts_at(after)
+            if plan.via is not None and source != target:
+                send(source, plan.via)
+                source = plan.via
+            send(source, target)
     if isinstance(plan, Mesh):
         for a, b in plan.links:
             send(ends_at(plan.children[a]), ends_at(plan.children[b]))
@@ -92,8 +96,9 @@ def _transfers(plan: Plan, times: int, count: Counter[tuple[str, str]], *, root:
 
 
 def check(plan: Plan, fleet_size: int) -> None:
-    """Refuse a plan that names a client the fleet does not have, to train or as a place where models meet."""
-    place = client(plan.client) if isinstance(plan, Train) else getattr(plan, "at", cloud)
+    """Refuse a plan that names a client the fleet does not have, to train, to relay models or where models meet."""
+    at = getattr(plan, "via" if isinstance(plan, Ring) else "at", None) or cloud
+    place = client(plan.client) if isinstance(plan, Train) else at
     if place.kind == "client" and place.number >= fleet_size:
         raise BadPlan(f"the plan names client {place.number}; the fleet has clients 0 to {fleet_size - 1}")
     for child in getattr(plan, "children", ()):

@@ -33,7 +33,7 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 def _head(plan: Star | Ring | Mesh | Forest) -> str:
     if isinstance(plan, Ring):
-        return "Ring"
+        return "Ring" if plan.via is None else f"Ring via {plan.via}"
     if isinstance(plan, Forest):
         return "Forest"
     if isinstance(plan, Mesh):

@@ -104,18 +104,20 @@ class Star(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Ring(_Node):
-    """One child after another; the model is handed on.
+    """One child after another; the model is handed on, directly or by way of the place `via`, which relays it.
 
-    >>> print(Ring([Train(0, epochs=2), Train(1)]))
-    Ring
+    >>> print(Ring([Train(0, epochs=2), Train(1)], via=cloud))
+    Ring via cloud
     ├─ Train 0, 2 epochs
     └─ Train 1
     """
 
     children: tuple[Plan, ...]
+    via: Place | None = None
 
-    def __init__(self, children: Iterable[Plan]) -> None:
+    def __init__(self, children: Iterable[Plan], *, via: Place | None = None) -> None:
         object.__setattr__(self, "children", _children("Ring", children))
+        object.__setattr__(self, "via", None if via is None else _place("Ring", via))
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def without(plan: Plan, absent: Collection[int]) -> Plan | None:
     if not children:
         return None
     if isinstance(plan, Ring):
-        return Ring(children)
+        return Ring(children, via=plan.via)
     if isinstance(plan, Star):
         weights = [plan.weights[j] for j in kept] if plan.weights else None
         if weights is not None and sum(weights) <= 0:
@@ -95,7 +95,7 @@ def without(plan: Plan, absent: Collection[int]) -> Plan | None:
 
 def _with_children(plan: Star | Ring | Mesh | Forest, children: tuple[Plan, ...]) -> Plan:
     if isinstance(plan, Ring):
-        return Ring(children)
+        return Ring(children, via=plan.via)
     if isinstance(plan, Forest):
         return Forest(children, slots=plan.slots, at=plan.at)
     if isinstance(plan, Mesh):
