@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import struct
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from covey.data import files
 from covey.data.files import Remote, cache_folder, check_md5, contents, fetch, members, places, reading
 from covey.errors import BadData, BadValue
 
@@ -112,6 +114,39 @@ def test_contents_refuses_damaged_gzip(tmp_path, damage):
     path.write_bytes(damage(gzip.compress(bytes(range(200)))))
     with pytest.raises(BadData, match=r"a\.gz is truncated or not a gzip file"):
         contents(path)
+
+
+def test_contents_unpacks_no_more_than_a_data_set_has(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_BYTES", 2**20)
+    (tmp_path / "fits.gz").write_bytes(gzip.compress(bytes(2**20)))
+    assert len(contents(tmp_path / "fits.gz")) == 2**20
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(bytes(2**20 + 1)))
+    (tmp_path / "plain").write_bytes(bytes(2**20 + 1))
+    for name in ("bomb.gz", "plain"):
+        with pytest.raises(BadData, match=f"{name} has more than 1 MB in one file, which no data set has"):
+            contents(tmp_path / name)
+
+
+def test_archives_unpack_no_more_than_a_data_set_has(tmp_path, tar, monkeypatch):
+    monkeypatch.setattr(files, "MOST_BYTES", 2**20)
+    tar(tmp_path / "a.tgz", {"one": bytes(2**20 + 1)})
+    with pytest.raises(BadData, match=r"a\.tgz has more than 1 MB in one file"):
+        list(members(tmp_path / "a.tgz"))
+    monkeypatch.setattr(files, "MOST_IN_ARCHIVE", 2**20)
+    tar(tmp_path / "b.tgz", {"one": bytes(2**20), "two": bytes(1)})
+    with pytest.raises(BadData, match=r"b\.tgz has more than 0 MB"):
+        list(members(tmp_path / "b.tgz"))
+
+
+@pytest.mark.parametrize(
+    "error", [RecursionError(), MemoryError(), struct.error("short"), ZeroDivisionError(), KeyError(3)]
+)
+def test_whatever_a_parser_raises_is_one_sentence(error):
+    with (
+        pytest.raises(BadData, match=r"a\.bin is truncated or not a file of ours"),
+        reading(Path("a.bin"), "a file of ours"),
+    ):
+        raise error
 
 
 def test_reading_lets_covey_errors_through():

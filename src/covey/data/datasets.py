@@ -90,7 +90,7 @@ class Layout:
 
     def missing(self, folder: Path) -> list[str]:
         """The patterns that match nothing in this folder."""
-        return [pattern for pattern in self.files if next(folder.glob(pattern), None) is None]
+        return [pattern for pattern in self.files if not any(found.is_file() for found in folder.glob(pattern))]
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import lzma
 import os
+import struct
 import tarfile
 import wave
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pooch
 
@@ -26,16 +28,28 @@ SYSTEM = (Path("/usr/share/datasets"), Path("/usr/local/share/datasets"))
 
 # what parsers raise when a file is not what they were promised
 DAMAGE = (
+    ArithmeticError,
+    AttributeError,
     EOFError,
     LookupError,
+    MemoryError,
     OSError,
+    RuntimeError,
     SyntaxError,
     TypeError,
     ValueError,
+    lzma.LZMAError,
+    struct.error,
     tarfile.TarError,
     wave.Error,
     zlib.error,
 )
+
+MOST_BYTES = 2**29
+"""Of one file or member of an archive, unpacked; the largest that the data sets have is 183 MB."""
+
+MOST_IN_ARCHIVE = 2**33
+"""Of all members of an archive, unpacked; Speech Commands has 3.3 GB."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +102,8 @@ def fetch(name: str, remote: Remote, *, progress: Any = False) -> None:
 
 
 @contextmanager
-def reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever a damaged file makes its parser raise into one sentence that names the file.
+def reading(path: Path, kind: str, also: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Turn whatever a damaged file makes its parser raise (`also` these) into one sentence that names the file.
 
     >>> with reading(Path("labels.json"), "a LEAF file"):
     ...     raise EOFError("ends early")
@@ -100,16 +114,25 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         yield
     except CoveyError:
         raise
-    except DAMAGE as error:
+    except DAMAGE + also as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise BadData(f"{path} is truncated or not {kind} ({reason}): replace it with a good copy") from error
 
 
 def contents(path: Path) -> bytes:
     """The bytes of a file, decompressed where its name ends in .gz."""
-    with reading(path, "a gzip file" if path.suffix == ".gz" else "a readable file"):
-        raw = path.read_bytes()
-        return gzip.decompress(raw) if path.suffix == ".gz" else raw
+    packed = path.suffix == ".gz"
+    open_: Callable[..., Any] = gzip.open if packed else open
+    with reading(path, "a gzip file" if packed else "a readable file"), open_(path, "rb") as file:
+        return _bounded(file, MOST_BYTES, path)
+
+
+def _bounded(file: IO[bytes], most: int, path: Path) -> bytes:
+    """All there is to read, unless that is more than so many bytes; a small file may unpack to any size."""
+    data = file.read(most + 1)
+    if len(data) > most:
+        raise BadData(f"{path} has more than {most // 2**20} MB in one file, which no data set has: replace it")
+    return data
 
 
 def check_md5(data: bytes | memoryview, md5: str, where: str) -> None:
@@ -122,7 +145,10 @@ def check_md5(data: bytes | memoryview, md5: str, where: str) -> None:
 def members(archive: Path) -> Iterator[tuple[str, bytes]]:
     """Name and bytes of every file in a tar archive, in the order they lie in it."""
     with reading(archive, "a tar archive"), tarfile.open(archive) as tar:
+        left = MOST_IN_ARCHIVE
         for member in tar:
             file = tar.extractfile(member)
             if file is not None:
-                yield member.name.removeprefix("./"), file.read()
+                data = _bounded(file, min(left, MOST_BYTES), archive)
+                left -= len(data)
+                yield member.name.removeprefix("./"), data

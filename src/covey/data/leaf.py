@@ -23,6 +23,8 @@ from covey.data.files import Remote, reading
 from covey.data.users import Samples, by_user, hold_out
 from covey.errors import BadData
 
+MOST_PIXELS = 4_000_000  # CelebA's aligned portraits have 178 x 218
+
 # turns one user's raw "x" and "y" into arrays; the folder is where pictures may lie
 Convert = Callable[[Sequence[Any], Sequence[Any], Path], Samples]
 
@@ -30,7 +32,7 @@ Convert = Callable[[Sequence[Any], Sequence[Any], Path], Samples]
 def read_users(folder: Path, convert: Convert, root: Path) -> dict[str, Samples]:
     """Every user of every JSON file in a folder."""
     users = {}
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(path for path in folder.glob("*.json") if path.is_file()):
         with reading(path, "a LEAF file"):
             held = json.loads(path.read_bytes())
             for user in held["users"]:
@@ -90,7 +92,9 @@ def celeba_images(x: Sequence[Any], y: Sequence[Any], root: Path) -> Samples:
     images = np.empty((len(x), 3, 84, 84), np.float32)
     for i, name in enumerate(x):
         path = folder / name
-        with reading(path, "a picture"), Image.open(path) as picture:
+        with reading(path, "a picture", (Image.DecompressionBombError,)), Image.open(path) as picture:
+            if picture.width * picture.height > MOST_PIXELS:
+                raise BadData(f"{path} has {picture.width} x {picture.height} pixels: replace it with CelebA's own")
             pixels = np.asarray(picture.convert("RGB").resize((84, 84)))
             images[i] = pixels.transpose(2, 0, 1) / np.float32(255)
     return images, np.asarray(y, np.int64)
