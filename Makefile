@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test coverage lint types imports bench peers docs clean
+.PHONY: help setup demo test coverage lint types imports fuzz kills mutants bench peers docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -36,12 +36,22 @@ types: $(READY) ## mypy, strict on src
 imports: $(READY) ## import-linter: dependencies point one way
 	$(BIN)/lint-imports
 
+fuzz: $(READY) ## 10,000 odd inputs, at most 30 minutes; faults and their inputs go to fuzz-found
+	$(BIN)/python -m tools.fuzz
+
+kills: $(READY) ## 200 runs killed and resumed, compared bit for bit
+	$(BIN)/python -m tools.kills
+
+mutants: $(READY) ## small faults put into the source: which does no test notice?
+	$(BIN)/python -m tools.mutants
+
 bench: $(READY) ## the figures of docs/performance.md
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.grouping
 	$(BIN)/python -m benchmarks.flows
 	$(BIN)/python -m benchmarks.clock
 	$(BIN)/python -m benchmarks.memory
+	$(BIN)/python -m benchmarks.startup
 
 peers: $(READY) ## covey beside pfl, Flower and a plain loop: a table and peers.png
 	$(BIN)/python -m benchmarks.peers --plot peers.png
@@ -50,4 +60,5 @@ docs: $(READY) ## the documentation as a web site in site/
 	$(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove what the other targets made
-	rm -rf .venv .cache peers.png site demo build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+	rm -rf .venv .cache peers.png site demo fuzz-found build
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

@@ -13,9 +13,6 @@ import os
 os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}  # threads do not survive a fork
 
 import argparse
-import contextlib
-import gc
-import io
 import json
 import multiprocessing
 import shutil
@@ -27,14 +24,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from covey.cli.main import main as covey
+from tools.call import SECONDS, call, load_everything
 from tools.fuzz import settings as runs
 from tools.fuzz import stores, tables
-from tools.fuzz.call import SECONDS, call
 from tools.fuzz.case import Case
 from tools.fuzz.judge import faults
 
@@ -62,6 +57,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
     load_everything()
+    stores.template()
     began = time.monotonic()
     kinds = args.kinds.split(",")
     batches = -(-args.inputs // BATCH)
@@ -84,27 +80,6 @@ def main() -> None:
     shown = keep(found, args.keep)
     report(counts, shown, time.monotonic() - began, as_json=args.json)
     sys.exit(1 if found else 0)
-
-
-def load_everything() -> None:
-    """Do once what covey does, so that no input waits for imports of its own; nothing but imports stays behind."""
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), contextlib.redirect_stdout(io.StringIO()):
-        Path("fleet.csv").write_bytes(
-            tables.csv_bytes([["client", "a", "b"], *([f"c{i}", str(i), "2"] for i in range(6))])
-        )
-        small = [word for name, value in runs.SMALL.items() for word in (f"--{name}", str(value))]
-        for words in (
-            ["compare", "fedavg", *small, "--mode=stacked"],
-            ["run", "ihc-fl", *small, "--network=star", "--server=adam"],
-            ["group", "fleet.csv", "--method=all", "--network=star", "--groups=auto"],
-        ):
-            sys.argv = ["covey", *words]
-            with contextlib.suppress(SystemExit):
-                covey()
-    stores.template()
-    gc.collect()
-    gc.freeze()  # or every fork would copy all of memory at its first collection
 
 
 def batch(job: tuple[str, int, float, int]) -> tuple[str, Counter[str], list[tuple[Case, str, str]]]:
@@ -164,9 +139,9 @@ def report(counts: dict[str, Counter[str]], shown: list[dict[str, Any]], seconds
         print(json.dumps({"seconds": round(seconds), "kinds": kinds, "faults": shown}))
         return
     print(f"\r{'kind':12}{'inputs':>8}{'accepted':>10}{'refused':>9}", flush=True)
-    for kind, c in kinds.items():
-        print(f"{kind:12}{c['inputs']:8,}{c['accepted']:10,}{c['refused']:9,}")
-    total = sum(c["inputs"] for c in kinds.values())
+    for kind, ends in kinds.items():
+        print(f"{kind:12}{ends['inputs']:8,}{ends['accepted']:10,}{ends['refused']:9,}")
+    total = sum(ends["inputs"] for ends in kinds.values())
     print(f"{total:,} inputs in {seconds:,.0f} s: {len(shown)} faults")
     for fault in shown:
         print(f"\n{fault['what']}  ({times[fault['what']]} inputs)")

@@ -11,7 +11,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-from tools.fuzz.call import Ended
+from tools.call import Ended
 from tools.fuzz.case import Case
 
 FRAME = re.compile(r'File "[^"]*?((?:covey|tools)/[^"]*)", line (\d+), in (\S+)')

@@ -21,13 +21,13 @@ from covey.models import MODELS
 from covey.network.devices import DEVICES
 from covey.registry import Registry
 from covey.theory import PRICES
+from tools.call import SMALL
 from tools.fuzz import odd
 from tools.fuzz.case import Case
 from tools.fuzz.damage import damaged
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
-SMALL = {"clients": 4, "samples": 12, "rounds": 1, "model": "softmax-regression", "mode": "one-by-one"}
 ON_NETWORK = {"link", "trunk", "device", "server_device", "stragglers", "day", "group_operation", "stop_at_seconds"}
 LONG = ("rounds",)  # more of these is more to do, not a fault
 REGISTRIES: list[Registry[Any]] = [PARTITIONS, GROUPINGS, RULES, MERGES, SERVERS, MODELS, DEVICES, PRICES]

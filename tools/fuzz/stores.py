@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 import covey
 from covey.checkpoint import Checkpoint
+from tools.call import SMALL, forked
 from tools.fuzz import odd
-from tools.fuzz.call import forked
 from tools.fuzz.case import Case, Content
 from tools.fuzz.damage import damaged
-from tools.fuzz.settings import SMALL
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -44,7 +43,7 @@ SCHEMA_EDITS = [
 
 
 @cache
-def template() -> tuple[dict[str, Content], str]:
+def template() -> tuple[dict[str, Content], str | None]:
     """The files of a store with a run that was killed after its second round and one that ended.
 
     And the digest of the model that the killed one would have ended with.
@@ -97,7 +96,11 @@ def checkpoints(draw: Draw) -> Case:
         elif way == "header":
             files[name] = draw(other_header(content))
         elif way == "forged":
-            files[name] = draw(forged(content))
+            files[name], old, new = draw(forged(content))
+            database = files["runs/covey.db"]
+            assert isinstance(database, bytes)
+            files["runs/covey.db"] = database.replace(old, new)
+            model = None  # who forges both has their way, as long as what is forged has the shape of a checkpoint
         elif way == "other":
             files[name] = files[draw(st.sampled_from([n for n in own + others if n != name]))]
         else:
@@ -118,14 +121,15 @@ def other_header(draw: Draw, content: bytes) -> bytes:
 
 
 @st.composite
-def forged(draw: Draw, content: bytes) -> bytes:
-    """What the checkpoint holds with one thing in it changed, and a digest that fits."""
+def forged(draw: Draw, content: bytes) -> tuple[bytes, bytes, bytes]:
+    """The checkpoint with one thing in it changed and a digest that fits; and the digests before and after."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "checkpoint.safetensors")
         path.write_bytes(content)
-        data = Checkpoint.load(path).data
-    changed = draw(edited(data))
-    return Checkpoint(changed if isinstance(changed, dict) else {}).encode()
+        whole = Checkpoint.load(path)
+    data = draw(edited(whole.data))
+    changed, digest = Checkpoint(data if isinstance(data, dict) else {}, whole.identity, whole.record).seal()
+    return changed, whole.seal()[1].encode(), digest.encode()
 
 
 @st.composite

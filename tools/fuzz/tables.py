@@ -13,10 +13,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from covey.grouping import GROUPINGS, options
+from tools.call import SMALL
 from tools.fuzz import odd
 from tools.fuzz.case import Case
 from tools.fuzz.damage import damaged
-from tools.fuzz.settings import SMALL
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

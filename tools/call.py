@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import io
 import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from covey.cli.main import main
 
+SMALL = {"clients": 4, "samples": 12, "rounds": 1, "model": "softmax-regression", "mode": "one-by-one"}
 SECONDS = 20
 GIGABYTES = 4.0
 
@@ -30,23 +36,55 @@ class Ended:
     seconds: float
 
 
-def call(words: tuple[str, ...], folder: Path, *, seconds: int = SECONDS, gigabytes: float = GIGABYTES) -> Ended:
-    """`covey *words` in that folder; its output goes to files beside it."""
+def load_everything() -> None:
+    """Do once what covey does, so that no input waits for imports of its own; nothing but imports stays behind."""
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), contextlib.redirect_stdout(io.StringIO()):
+        Path("fleet.csv").write_text("client,a,b\n" + "".join(f"c{i},{i},2\n" for i in range(6)))
+        small = [word for name, value in SMALL.items() for word in (f"--{name}", str(value))]
+        for words in (
+            ["compare", "fedavg", *small, "--mode=stacked"],
+            ["run", "ihc-fl", *small, "--network=star", "--server=adam"],
+            ["group", "fleet.csv", "--method=all", "--network=star", "--groups=auto"],
+        ):
+            sys.argv = ["covey", *words]
+            with contextlib.suppress(SystemExit):
+                main()
+    gc.collect()
+    gc.freeze()  # or every fork would copy all of memory at its first collection
+
+
+def call(words: Sequence[str], folder: Path, **limits: Any) -> Ended:
+    """`covey *words` in that folder; limits as in `forked`."""
 
     def covey() -> None:
         sys.argv = ["covey", *words]
         main()
 
-    return forked(covey, folder, seconds=seconds, gigabytes=gigabytes)
+    return forked(covey, folder, **limits)
 
 
-def forked(what: Callable[[], Any], folder: Path, *, seconds: int = SECONDS, gigabytes: float = GIGABYTES) -> Ended:
-    """Do something in a fork of this process; the alarm's default is to end it, whatever it is doing."""
+def forked(
+    what: Callable[[], Any],
+    folder: Path,
+    *,
+    seconds: int = SECONDS,
+    gigabytes: float = GIGABYTES,
+    kill_after: float | None = None,
+) -> Ended:
+    """Do something in a fork of this process, in that folder; what it says goes to files beside the folder.
+
+    An alarm ends it after so many `seconds`, whatever it is doing, and it gets so many `gigabytes` on top of what this
+    process has. `kill_after` so many seconds it is ended by SIGKILL, if it has not ended by then.
+    """
     said = [folder.with_name(f"{folder.name}.{name}") for name in ("out", "err")]
     began = time.monotonic()
     pid = os.fork()
     if pid == 0:
         _become(what, folder, said, seconds, gigabytes)
+    if kill_after is not None:
+        time.sleep(kill_after)
+        os.kill(pid, signal.SIGKILL)  # if it has ended, it is still there to be waited for, and nothing happens
     status = os.waitpid(pid, 0)[1]
     out, err = (path.read_text(encoding="utf-8", errors="replace") for path in said)
     return Ended(os.waitstatus_to_exitcode(status), out, err, time.monotonic() - began)

@@ -1,0 +1,189 @@
+"""Put small faults into the source, run the tests near each, and print those that no test notices.
+
+    python -m tools.mutants [PACKAGE …] [--sample 60] [--seed 0] [--workers 2] [--seconds 300] [--json]
+
+A package is a folder or a file under src/covey; without one, those in which a wrong number would hide. The tests near a
+file are its own doctests, the test file of its name, those of its package, and the ones in NEAR. Works on copies of the
+tree, two at a time. The score is the share of faults that a test notices; one that takes longer than `--seconds` does.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}  # threads do not survive a fork
+
+import argparse
+import compileall
+import contextlib
+import importlib
+import json
+import multiprocessing
+import py_compile
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from tools.mutants.mutate import Mutant, mutants
+
+PACKAGES = ("plan", "execute", "merge", "local", "grouping", "store", "loop.py")
+NEAR = {
+    "plan": ["execute/test_walk.py", "algorithms"],
+    "execute": ["test_loop.py", "algorithms", "test_resume.py"],
+    "merge": ["execute/test_walk.py", "test_loop.py", "algorithms"],
+    "local": ["execute", "algorithms"],
+    "grouping": ["cli/test_group.py", "algorithms"],
+    "store": ["test_resume.py", "cli/test_listing.py"],
+    "loop": ["test_resume.py", "algorithms"],
+    "seeds": ["execute", "test_loop.py", "test_sampling.py"],
+    "sampling": ["algorithms"],
+}
+FIRST = (
+    "torch.func", "torch.fx.experimental.proxy_tensor", "scipy.optimize", "scipy.stats", "sklearn.cluster", "pytest",
+    "networkx", "hypothesis", "pydantic", "typer", "rich.progress", "matplotlib.figure", "pooch", "h5py", "PIL.Image",
+    "ortools.graph.python.min_cost_flow", "sklearn.datasets", "safetensors.torch",
+)  # fmt: skip
+ROOT = Path(__file__).parents[2]
+COPIED = (
+    "src",
+    "tests",
+    "benchmarks",
+    "tools",
+    "examples",
+    "experiments",
+    "docs",
+    "README.md",
+    "CONTRIBUTING.md",
+    "pyproject.toml",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("packages", nargs="*", default=PACKAGES, help="folders or files under src/covey")
+    parser.add_argument("--sample", type=int, default=60, help="how many faults, drawn from all there are")
+    parser.add_argument("--seed", type=int, default=0, help="same seed, same faults")
+    parser.add_argument("--workers", type=int, default=2, help="how many at a time")
+    parser.add_argument("--seconds", type=int, default=300, help="most that the tests of one fault may take")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    args = parser.parse_args()
+    every = [mutant for name in args.packages for mutant in of_package(name)]
+    drawn = random.Random(args.seed).sample(every, min(args.sample, len(every)))
+    for name in FIRST:
+        importlib.import_module(name)
+    ends, survivors, began = Counter[str](), list[Mutant](), time.monotonic()
+    with multiprocessing.get_context("fork").Pool(args.workers, own_copy) as pool:
+        check_whole(pool, drawn, args.seconds)
+        for mutant, end in pool.imap_unordered(try_out, [(mutant, args.seconds) for mutant in drawn]):
+            ends[end] += 1
+            if end == "survived":
+                survivors.append(mutant)
+                if not args.json:
+                    print(mutant.shown((ROOT / mutant.file).read_text()), flush=True)
+    noticed = len(drawn) - len(survivors)
+    score, seconds = noticed / len(drawn), time.monotonic() - began
+    if args.json:
+        print(json.dumps({"mutants": len(drawn), "of": len(every), "noticed": noticed, "score": round(score, 3)}))
+    else:
+        print(
+            f"{noticed} of {len(drawn)} faults noticed ({score:.0%}), {ends['late']} of them by taking too long; ",
+            end="",
+        )
+        print(f"drawn from {len(every):,} in {', '.join(args.packages)}; {seconds:,.0f} s")
+
+
+def of_package(name: str) -> list[Mutant]:
+    """All faults of a folder or a file."""
+    place = ROOT / "src" / "covey" / name
+    files = [place] if place.suffix == ".py" else sorted(place.rglob("*.py"))
+    if not files:
+        raise SystemExit(f"src/covey/{name} is neither a folder with Python files nor one")
+    return [m for file in files for m in mutants(file.relative_to(ROOT).as_posix(), file.read_text())]
+
+
+def tests_near(file: str) -> list[str]:
+    """The file itself for its doctests, then tests, the nearest first."""
+    inside = Path(file).relative_to("src/covey")
+    package = inside.parts[0].removesuffix(".py")
+    near = [
+        Path("tests", inside.parent, f"test_{inside.name}"),
+        Path("tests", inside.parent) if len(inside.parts) > 1 else None,
+    ]
+    near += [Path("tests", name) for name in NEAR.get(package, [])]
+    return [file, *(path.as_posix() for path in near if path is not None and (ROOT / path).exists())]
+
+
+def own_copy() -> None:
+    """Give a worker a tree of its own to put faults into, compiled so that only what changes is compiled again."""
+    place = Path(tempfile.mkdtemp(prefix="covey-mutants-"))
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, place / name)
+    mode = py_compile.PycInvalidationMode.CHECKED_HASH  # a fault may leave both size and time of a file as they were
+    compileall.compile_dir(place / "src", quiet=2, invalidation_mode=mode)
+    os.chdir(place)
+    multiprocessing.util.Finalize(None, shutil.rmtree, (place, True), exitpriority=10)
+
+
+def check_whole(pool: multiprocessing.pool.Pool, drawn: list[Mutant], seconds: int) -> None:
+    """The tests must pass before a fault is put in."""
+    near = sorted({tuple(tests_near(mutant.file)[1:]) for mutant in drawn})
+    for tests, end in zip(near, pool.starmap(run_tests, [(list(tests), 3 * seconds) for tests in near]), strict=True):
+        if end != "survived":
+            raise SystemExit(f"{' '.join(tests)} do not pass without a fault ({end})")
+
+
+def try_out(job: tuple[Mutant, int]) -> tuple[Mutant, str]:
+    """Put a fault into this worker's copy, run the tests, take it out."""
+    mutant, seconds = job
+    path = Path(mutant.file)
+    source = path.read_text()
+    path.write_text(mutant.apply(source))
+    try:
+        return mutant, run_tests(tests_near(mutant.file), seconds)
+    finally:
+        path.write_text(source)
+
+
+def run_tests(tests: list[str], seconds: int) -> str:
+    """`survived` where all tests pass, `noticed` where one does not, `late` where they take too long."""
+    pid = os.fork()
+    if pid == 0:
+        _become_pytest(tests, seconds)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return "survived" if code == 0 else "late" if code == -signal.SIGALRM else "noticed"
+
+
+def _become_pytest(tests: list[str], seconds: int) -> None:
+    code = 1
+    try:
+        os.setpgid(0, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(seconds)
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(quiet, number)
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONPATH"] = str(Path.cwd() / "src")
+        sys.path[:0] = [str(Path.cwd() / "src"), str(Path.cwd())]
+        for name in [name for name in sys.modules if name.partition(".")[0] in ("covey", "tests", "tools")]:
+            del sys.modules[name]
+        import pytest
+
+        code = int(pytest.main([*tests, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]))
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()
