@@ -2,9 +2,9 @@
 
     python -m benchmarks.startup [--turns 5] [--json]
 
-Whole processes, best of several turns: `help` is `covey --help`, `group` is `covey group` on a CSV of 1,000 clients, `run` is
-one round of FedAvg on the built-in digits with everything else as it is by default. The first turn fills the cache in which
-covey keeps the fastest way to train, as the first run on a machine does.
+Whole processes, best of several turns: `help` is `covey --help`, `group` is `covey group` on a CSV of 1,000 clients,
+`run` is one round of FedAvg on the built-in digits with everything else as it is by default. The first turn fills the
+cache in which covey keeps the fastest way to train, as the first run on a machine does.
 """
 
 from __future__ import annotations

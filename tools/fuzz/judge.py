@@ -115,7 +115,8 @@ def _column(path: Path, name: str) -> list[str]:
 def _cause(err: str) -> str:
     """The kind of exception and the last line of covey that it went through."""
     frames = FRAME.findall(err)
-    last = next((line for line in reversed(err.splitlines()) if re.match(r"[\w.]+(:|$)", line)), "?")
+    after = err[err.rfind('  File "') :].splitlines()[1:]
+    last = next((line for line in after if line and not line.startswith(" ")), "?")
     place = "{} in {}".format(*frames[-1][::2]) if frames else "?"
     return f"{last.partition(':')[0].rpartition('.')[2]} at {place}"
 

@@ -21,6 +21,14 @@ from tools.fuzz.damage import damaged
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 COUNTS = ["0", "1", "2", "3", "5", "8", "13", "60", "1000", "3.0", "999999999999999", "1e3", "-1", "", "x", "0.5"]
+NUMBERS = {
+    "min-size": (["1", "2", "3"], ["0", "-1", "99", "9" * 20, "x"]),
+    "groups": (["1", "2", "3", "auto"], ["0", "-1", "99", "9" * 20, "٣", "²", "x"]),
+    "epsilon": (["1", "0.1", "10"], ["0", "-1", "nan", "inf", "1e-300", "1e300"]),
+    "search": (["0", "1", "3"], ["-1", "9" * 20, "x"]),
+    "seed": (["0", "1", "7"], ["-1", "9" * 30, "x"]),
+}
+STRANGE = ["table", "table", "bytes", "bytes", "method", "network", "updates", "option", *NUMBERS]
 SPEEDS = ["1e6", "10MB/s", "1Gbit/s", "1000", "", "0", "-1", "nan", "inf", "1e400", "x", "1e-300"]
 DELAYS = ["0.001", "1ms", "0", "", "-1", "nan", "x", "1e308", "2us"]
 ROLES = ["host", "switch", "edge", "cloud", "", "x"]
@@ -54,47 +62,41 @@ def fleet_rows(draw: Draw, *, plain: bool = False) -> list[list[str]]:
 
 @st.composite
 def fleets(draw: Draw) -> Case:
-    """`covey group` on a fleet, with the options it has."""
-    rows = draw(fleet_rows())
-    content = csv_bytes(rows)
-    files: dict[str, bytes | str] = {"fleet.csv": draw(damaged(content)) if draw(st.booleans()) else content}
-    method = draw(
-        st.one_of(st.sampled_from(GROUPINGS.names), st.sampled_from([*GROUPINGS.names, "all", "covv", "", "[/s]"]))
-    )
+    """`covey group` on a fleet, with the options it has; one thing is odd, or two, or nothing."""
+    strange = draw(st.lists(st.sampled_from(STRANGE), max_size=2, unique=True))
+    rows = draw(fleet_rows(plain="table" not in strange))
+    files: dict[str, bytes | str] = {"fleet.csv": csv_bytes(rows)}
+    if "bytes" in strange:
+        files["fleet.csv"] = draw(damaged(csv_bytes(rows)))
+    method = draw(st.sampled_from(["all", "covv", "", "[/s]"] if "method" in strange else GROUPINGS.names))
     words = ["group", "fleet.csv", "--method", method]
-    if draw(st.booleans()):
-        words += ["--min-size", draw(st.sampled_from(["1", "2", "3", "0", "-1", "99", "9" * 20]))]
-    if draw(st.booleans()):
-        words += ["--groups", draw(st.sampled_from(["1", "2", "3", "auto", "0", "-1", "99", "9" * 20, "٣", "²"]))]
-    network = draw(
-        st.sampled_from([None, None, "distances.csv", "edges", "star", "tree:2", "fat-tree:4", "fat-tree:300"])
-    )
-    if network is not None:
+    for option, (usual, unusual) in NUMBERS.items():
+        if option in strange or draw(st.integers(0, 3)) == 0:
+            words += [f"--{option}={draw(st.sampled_from(unusual if option in strange else usual))}"]
+    network = draw(st.sampled_from(["distances.csv", "star", "tree:2", *(["edges"] if "edge" in rows[0] else [])]))
+    if "network" in strange:
+        network = draw(st.sampled_from(["distances.csv", "edges", "fat-tree:2", "fat-tree:300", "tree:0", "x.graphml"]))
+    if "network" in strange or draw(st.booleans()):
         words += ["--network", network]
-    if network == "distances.csv":
-        files[network] = draw(distances([row[0] for row in rows[1:]]))
-    if draw(st.integers(0, 2)) == 0:
+        files["distances.csv"] = draw(distances([row[0] for row in rows[1:]], plain="network" not in strange))
+    if "updates" in strange or draw(st.booleans()):
         words += ["--updates", "updates.npy"]
-        files["updates.npy"] = draw(updates(len(rows) - 1))
-    known = options(method) if method in GROUPINGS else {}
-    if known and draw(st.booleans()):
-        words += [
-            "--option",
-            f"{draw(st.sampled_from(sorted(known)))}={draw(st.one_of(st.sampled_from('0123'), odd.texts))}",
-        ]
-    if draw(st.integers(0, 4)) == 0:
-        words += ["--epsilon", draw(st.sampled_from(["1", "0.1", "0", "-1", "nan", "inf", "1e-300", "1e300"]))]
-    if draw(st.booleans()):
-        words += ["--seed", draw(st.sampled_from(["0", "1", "-1", "9" * 30]))]
+        files["updates.npy"] = draw(updates(len(rows) - 1, plain="updates" not in strange))
+    known = sorted(options(method)) if method in GROUPINGS else []
+    if known and ("option" in strange or draw(st.booleans())):
+        value = odd.texts if "option" in strange else st.sampled_from(["1", "2", "3", "0.5", "true"])
+        words += ["--option", f"{draw(st.sampled_from(known))}={draw(value)}"]
     words += draw(st.sampled_from([["--json"], [], ["--out", "groups.csv"], ["--json", "--out", "groups.csv"]]))
     return Case("csv", tuple(word.replace("\0", "") for word in words), files)
 
 
 @st.composite
-def distances(draw: Draw, names: list[str]) -> bytes:
+def distances(draw: Draw, names: list[str], *, plain: bool) -> bytes:
     """A table of distances between those clients."""
     rows = [["", *names]]
     rows += [[name, *(draw(st.sampled_from(["0", "1", "2", "4.5"])) for _ in names)] for name in names]
+    if plain:
+        return csv_bytes(rows)
     for _ in range(draw(st.integers(0, 2))):
         row = rows[draw(st.integers(0, len(rows) - 1))]
         row[draw(st.integers(0, len(row) - 1))] = draw(odd.texts)
@@ -103,20 +105,17 @@ def distances(draw: Draw, names: list[str]) -> bytes:
 
 
 @st.composite
-def updates(draw: Draw, clients: int) -> bytes:
+def updates(draw: Draw, clients: int, *, plain: bool) -> bytes:
     """An array of updates, or nearly."""
-    shape = draw(
-        st.sampled_from([(clients, 3), (clients, 3), (clients, 1), (clients + 1, 2), (clients,), (0, 3), (clients, 0)])
-    )
-    kind = draw(st.sampled_from(["f8", "f8", "f4", "i8", "?", "c8", "U3", "M8[s]"]))
-    array = np.arange(int(np.prod(shape))).reshape(shape).astype(kind)
-    if array.dtype.kind == "f" and array.size:
-        array.flat[0] = draw(
-            st.sampled_from([0.0, 1.0, np.nan, np.inf, 1e308]) if kind == "f8" else st.sampled_from([0.0, np.nan])
-        )
+    shapes = [(clients, 3), (clients, 1), (clients + 1, 2), (clients,), (0, 3), (clients, 0)]
+    shape = (clients, 3) if plain else draw(st.sampled_from(shapes))
+    kind = draw(st.sampled_from(["f8", "f4", "i8"] if plain else ["f8", "f4", "i8", "?", "c8", "U3", "M8[s]"]))
+    array = (np.arange(int(np.prod(shape))) ** 2 % 7).reshape(shape).astype(kind)
+    if not plain and array.dtype.kind == "f" and array.size:
+        array.flat[0] = draw(st.sampled_from([0.0, np.nan, np.inf, 3e38]))
     file = io.BytesIO()
     np.save(file, array)
-    return draw(damaged(file.getvalue())) if draw(st.booleans()) else file.getvalue()
+    return file.getvalue() if plain or draw(st.booleans()) else draw(damaged(file.getvalue()))
 
 
 @st.composite
@@ -127,15 +126,17 @@ def networks(draw: Draw) -> Case:
     usual = st.tuples(st.sampled_from(SPEEDS[:5]), st.sampled_from(DELAYS[:4]))
     links = [[f"c{i}", draw(st.sampled_from(switches)), *draw(usual)] for i in range(hosts)]
     links += [[a, b, *draw(usual)] for a, b in pairwise(switches)]
-    for _ in range(draw(st.integers(0, 3))):
+    strange = draw(st.sampled_from(["", "", "cells", "roles", "bytes"]))
+    for _ in range(draw(st.integers(1, 3)) if strange == "cells" else 0):
         row, column = draw(st.sampled_from(links)), draw(st.integers(0, 3))
         pool = (odd.texts, odd.texts, st.sampled_from(SPEEDS), st.sampled_from(DELAYS))[column]
         row[column] = draw(st.one_of(pool, odd.texts))
-    roles = {name: draw(st.sampled_from(["host", "host", "host", *ROLES])) for name in (f"c{i}" for i in range(hosts))}
-    roles |= {name: draw(st.sampled_from(["switch", "switch", "edge", "cloud", *ROLES])) for name in switches}
+    own, others = (ROLES, ROLES) if strange == "roles" else (["host"], ["switch", "edge"])
+    roles = {f"c{i}": draw(st.sampled_from(own)) for i in range(hosts)}
+    roles |= {name: draw(st.sampled_from(others)) for name in switches}
     name = draw(st.sampled_from(["net.csv", "net.graphml"]))
     content = (_as_csv if name == "net.csv" else _as_graphml)(links, roles, with_roles=draw(st.booleans()))
-    if draw(st.booleans()):
+    if strange == "bytes":
         content = draw(damaged(content))
     files: dict[str, bytes | str] = {name: content}
     clients = str(draw(st.integers(2, hosts)))

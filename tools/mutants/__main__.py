@@ -15,7 +15,6 @@ os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")
 
 import argparse
 import compileall
-import contextlib
 import importlib
 import json
 import multiprocessing
@@ -26,6 +25,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -45,9 +45,10 @@ NEAR = {
 }
 FIRST = (
     "torch.func", "torch.fx.experimental.proxy_tensor", "scipy.optimize", "scipy.stats", "sklearn.cluster", "pytest",
-    "networkx", "hypothesis", "pydantic", "typer", "rich.progress", "matplotlib.figure", "pooch", "h5py", "PIL.Image",
+    "networkx", "pydantic", "typer", "rich.progress", "matplotlib.figure", "pooch", "h5py", "PIL.Image",
     "ortools.graph.python.min_cost_flow", "sklearn.datasets", "safetensors.torch",
 )  # fmt: skip
+OUTPUT = Path("pytest.out")
 ROOT = Path(__file__).parents[2]
 COPIED = (
     "src",
@@ -136,9 +137,10 @@ def own_copy() -> None:
 def check_whole(pool: multiprocessing.pool.Pool, drawn: list[Mutant], seconds: int) -> None:
     """The tests must pass before a fault is put in."""
     near = sorted({tuple(tests_near(mutant.file)[1:]) for mutant in drawn})
-    for tests, end in zip(near, pool.starmap(run_tests, [(list(tests), 3 * seconds) for tests in near]), strict=True):
+    ends = pool.starmap(run_tests, [(list(tests), 3 * seconds) for tests in near])
+    for tests, (end, said) in zip(near, ends, strict=True):
         if end != "survived":
-            raise SystemExit(f"{' '.join(tests)} do not pass without a fault ({end})")
+            raise SystemExit(f"{said}\n{' '.join(tests)} do not pass without a fault")
 
 
 def try_out(job: tuple[Mutant, int]) -> tuple[Mutant, str]:
@@ -148,18 +150,18 @@ def try_out(job: tuple[Mutant, int]) -> tuple[Mutant, str]:
     source = path.read_text()
     path.write_text(mutant.apply(source))
     try:
-        return mutant, run_tests(tests_near(mutant.file), seconds)
+        return mutant, run_tests(tests_near(mutant.file), seconds)[0]
     finally:
         path.write_text(source)
 
 
-def run_tests(tests: list[str], seconds: int) -> str:
-    """`survived` where all tests pass, `noticed` where one does not, `late` where they take too long."""
+def run_tests(tests: list[str], seconds: int) -> tuple[str, str]:
+    """`survived` where all tests pass, `noticed` where one does not, `late` where time is up; and what they said."""
     pid = os.fork()
     if pid == 0:
         _become_pytest(tests, seconds)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return "survived" if code == 0 else "late" if code == -signal.SIGALRM else "noticed"
+    return "survived" if code == 0 else "late" if code == -signal.SIGALRM else "noticed", OUTPUT.read_text()
 
 
 def _become_pytest(tests: list[str], seconds: int) -> None:
@@ -168,9 +170,10 @@ def _become_pytest(tests: list[str], seconds: int) -> None:
         os.setpgid(0, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(seconds)
-        quiet = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):
-            os.dup2(quiet, number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        said = os.open(OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        for number in (1, 2):
+            os.dup2(said, number)
         sys.dont_write_bytecode = True
         os.environ["PYTHONPATH"] = str(Path.cwd() / "src")
         sys.path[:0] = [str(Path.cwd() / "src"), str(Path.cwd())]
@@ -179,9 +182,10 @@ def _become_pytest(tests: list[str], seconds: int) -> None:
         import pytest
 
         code = int(pytest.main([*tests, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]))
+    except BaseException:
+        traceback.print_exc()
     finally:
-        with contextlib.suppress(Exception):
-            sys.stdout.flush()
+        sys.stdout.flush()
         os._exit(code)
 
 
