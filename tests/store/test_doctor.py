@@ -278,6 +278,13 @@ def test_a_round_that_is_missing_after_the_newest_checkpoint_is_run_again(folder
         assert [row["round"] for row in store.rounds(UNFINISHED)] == [1, 2, 3, 4, 5]
 
 
+def test_a_round_of_any_number_takes_no_time(folder):
+    sql(folder, f"INSERT INTO rounds VALUES ('{UNFINISHED}', {2**62}, '{{}}')")
+    missing = 2**62 - 6  # 1 to 5 and the last one are there
+    assert what(examine(folder)) == {UNFINISHED: f"{missing} of its rounds are missing, the first of them round 6"}
+    mended(folder)
+
+
 def test_settings_that_were_changed_by_hand(folder):
     """All its checkpoints are of other settings then: the run begins again with the new ones."""
     sql(folder, f"""UPDATE runs SET config = '{{"lr": 9.0}}' WHERE run = '{FINISHED}'""")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from covey.errors import BadData, BadValue
 from covey.store.files import check_folder, files_in
 from covey.store.names import is_name
-from covey.store.rows import Damage, RoundRow, RunRecord, read_rounds
+from covey.store.rows import Damage, RunRecord, read_rounds
 from covey.store.runs import Store
 
 
@@ -72,10 +72,11 @@ def _database(store: Store) -> Iterator[Damage]:
 def _run(store: Store, record: RunRecord) -> Iterator[str]:
     """What is wrong with a run."""
     rows, torn = read_rounds(store.database, record.run)
-    repaired = [event["round"] for event in store.events(record.run) if event["kind"] == "repaired"]
     yield from (damage.what for damage in store.damaged(record.run))
-    if not torn:
-        yield from _gaps(rows, max(repaired, default=0))
+    repaired = [event["round"] for event in store.events(record.run) if event["kind"] == "repaired"]
+    missing, first = gap([row.round for row in rows], max([0, *repaired]), max([0, *(row.round for row in rows)]))
+    if missing > 0 and not torn:
+        yield f"{missing} of its rounds are missing, the first of them round {first}"
     if store.is_held(record.run):
         return
     try:
@@ -94,9 +95,10 @@ def _run(store: Store, record: RunRecord) -> Iterator[str]:
         yield "it is finished, but its last round has no checkpoint"
 
 
-def _gaps(rows: list[RoundRow], excused: int) -> Iterator[str]:
-    """Rounds that are missing; of those up to `excused` a repair has said so."""
-    there = {row.round for row in rows}
-    missing = [round for round in range(excused + 1, max(there, default=0)) if round not in there]
-    if missing:
-        yield f"{len(missing)} of its rounds are missing, the first of them round {missing[0]}"
+def gap(there: Collection[int], after: int, last: int) -> tuple[int, int]:
+    """How many rounds from `after` to `last` are missing, and which is the first; a forged round may be any number."""
+    between = {round for round in there if after < round <= last}
+    first = after + 1
+    while first in between:
+        first += 1
+    return last - after - len(between), first

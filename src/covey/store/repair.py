@@ -15,7 +15,7 @@ from typing import Any
 from covey.checkpoint import Checkpoint, Identity, Label, read_label
 from covey.errors import BadData, BadValue, RunFailed
 from covey.store.database import BESIDE, FAULTS, NAME, open_to_write
-from covey.store.doctor import examine, left_behind
+from covey.store.doctor import examine, gap, left_behind
 from covey.store.files import check_folder, files_in, set_aside, to_disk
 from covey.store.names import alone, is_held, is_name
 from covey.store.rows import Damage, RoundRow, RunRecord, make_record, read_events, read_rounds
@@ -104,8 +104,9 @@ def _mend(home: Path, one: Patient) -> None:
     if one.record.status == "finished" and not finished:
         one.record = replace(one.record, status="running", summary={})
         one.done.append(f"it is no longer finished, since its last checkpoint is not whole; it resumes after {newest}")
-    if lost := [round for round in range(1, newest) if round not in one.rows]:
-        one.done.append(f"the metrics of {len(lost)} rounds are lost, from round {lost[0]} on")
+    lost, first = gap(one.rows, 0, newest)
+    if lost:
+        one.done.append(f"the metrics of {lost} rounds are lost, from round {first} on")
     one.done = one.done or ["what could not be read of it was dropped"]
     one.events.append({"round": newest, "time": time.time(), "kind": "repaired", "text": "; ".join(one.done)})
 
