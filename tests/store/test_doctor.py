@@ -325,7 +325,7 @@ def test_a_repaired_store_has_the_old_database_beside_it(folder):
 def test_bytes_changed_at_random(folder, tmp_path):
     """Whatever is changed where: no traceback, readable runs are listed, and a repaired store is whole and goes on."""
     chance = random.Random(7)
-    for attempt in range(40):
+    for attempt in range(16):
         shutil.rmtree(tmp_path / "try", ignore_errors=True)
         shutil.copytree(folder, tmp_path / "try")
         files = [

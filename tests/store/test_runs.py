@@ -66,6 +66,11 @@ def test_a_run_is_kept_as_it_was_given(tmp_path):
     )
 
 
+def test_a_run_stands_in_one_of_few_ways(store):
+    with pytest.raises(BadValue, match="status is 'done'; allowed is one of running, finished, failed"):
+        store.mark(store.create("fedavg", {}), "done", {})
+
+
 def test_an_unknown_run_has_a_nearest_name(store):
     with pytest.raises(BadValue, match=r"run is 'x'; allowed is the name of a run; the store in .* has none yet"):
         store.get("x")

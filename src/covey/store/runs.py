@@ -23,7 +23,7 @@ from covey.errors import BadData, BadValue, CoveyError, RunFailed, UnknownName
 from covey.store.database import Database
 from covey.store.files import check_folder, file_of, files_in, set_aside, write_file
 from covey.store.names import held, is_held, is_name, make_name
-from covey.store.rows import Damage, RoundRow, RunRecord, read_events, read_rounds, read_runs
+from covey.store.rows import STATUSES, Damage, RoundRow, RunRecord, read_events, read_rounds, read_runs
 from covey.store.settle import Settler
 
 LOCK = "lock"
@@ -83,9 +83,9 @@ class Store:
         self.database.mine.discard(run)
         self._known.pop(run, None)
         folder = self._folder(run)
-        for path in (*files_in(folder).values(), folder / LOCK):
-            path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # not there, or a stranger's file is in it, which keeps the name taken
+        with contextlib.suppress(OSError):  # what cannot be removed, or is a stranger's, keeps the name taken
+            for path in (*files_in(folder).values(), folder / LOCK):
+                path.unlink(missing_ok=True)
             folder.rmdir()
 
     def runs(self) -> list[RunRecord]:
@@ -123,6 +123,8 @@ class Store:
 
     def mark(self, run: str, status: str, summary: dict[str, Any]) -> None:
         """Write down how the run stands, and what it came to if it is over; first its checkpoint is on the disk."""
+        if status not in STATUSES:
+            raise BadValue("status", status, f"one of {', '.join(STATUSES)}")
         self._settler.now()
         if not self._write("UPDATE runs SET status = ?, summary = ? WHERE run = ?", status, json.dumps(summary), run):
             raise RunFailed(f"the store in {self.folder} no longer has a run {run}; its checkpoints are kept")
