@@ -81,7 +81,7 @@ class Numbers:
             lost = job.client in self.failing or (self.fails is not None and self.fails(job))
             yield ticket, Failure("lost") if lost else Answer(self.train(job), (self.sizes or SIZES)[job.client])
 
-    def merges(self, word):
+    def merges(self, word, own=False):
         self.merged.append(word)
         return self
 

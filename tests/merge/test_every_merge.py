@@ -8,16 +8,18 @@ from hypothesis import strategies as st
 from covey.merge import MERGES, CannotMerge, Gathering, make_merge
 
 NOT_A_MEAN = {"sum", "updates"}  # their weights mean what they say
+NOISY = {"flame", "private"}
+NEEDS_COMPANY = {"secure"}
 MEANS = [name for name in MERGES.names if name not in NOT_A_MEAN]
 shares = st.lists(st.floats(0.1, 10), min_size=2, max_size=6)
 
 
-def gathering(count: int) -> Gathering:
-    return Gathering(tuple((j,) for j in range(count)), torch.zeros(7), key=1)
+def gathering(count: int, weights: tuple[float, ...] = ()) -> Gathering:
+    return Gathering(tuple((j,) for j in range(count)), torch.zeros(7), key=1, weights=weights)
 
 
 def merged(name: str, models: list[torch.Tensor], weights: list[float]) -> torch.Tensor:
-    merging = make_merge(name).open(gathering(len(models)))
+    merging = make_merge(name).open(gathering(len(models), tuple(weights)))
     for member, (model, weight) in enumerate(zip(models, weights, strict=True)):
         merging.add(member, model, weight)
     return merging.close(())
@@ -38,7 +40,7 @@ def test_the_order_does_not_matter(name, weights, seed, data):
     torch.testing.assert_close(shuffled, merged(name, models, weights), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", MERGES.names)
+@pytest.mark.parametrize("name", [name for name in MERGES.names if name not in NOISY - {"flame"} | NEEDS_COMPANY])
 def test_one_model_comes_out_as_it_went_in(name):
     (model,) = models_of(1, 0)
     found = merged(name, [model], [1.0])
@@ -56,7 +58,7 @@ def test_only_the_ratio_of_weights_matters(name, weights, seed, scale):
     torch.testing.assert_close(scaled, merged(name, models, weights), rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", MEANS)
+@pytest.mark.parametrize("name", [name for name in MEANS if name not in NOISY])
 @settings(max_examples=20, deadline=None)
 @given(weights=shares)
 def test_equal_models_give_that_model(name, weights):

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.errors import BadValue
-from covey.secure import shamir, simulation_entropy
+from covey.secure import shamir
 from covey.secure.fixed import FixedPoint
 from covey.secure.graph import connected, ring, sparse
 from covey.secure.keys import BLOCK, KeyPair, mask, seal, unseal
 from covey.secure.noise import discrete_gaussian
 
-ENTROPY = simulation_entropy(np.random.default_rng(0))
+ENTROPY = np.random.default_rng(0).bytes
 
 
 @given(st.lists(st.floats(-8, 8, width=32), min_size=1, max_size=20), st.integers(1, 50))

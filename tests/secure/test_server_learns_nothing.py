@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from covey.secure import Refused, Session, Terms, TooFew, shamir, simulation_entropy
+from covey.secure import Refused, Session, Terms, TooFew, shamir
 from covey.secure.client import EXTRA
 from covey.secure.keys import KeyPair, commitment, mask
 from covey.secure.messages import KeyList, Masked, ShareList, Shares, Unmasking, UnmaskRequest
@@ -16,8 +16,8 @@ SECRET = np.linspace(-1, 1, VALUES)
 
 def masked_session(seed=0, **terms):
     """A session up to the masked vectors, and everything that the server has seen in it."""
-    entropy = simulation_entropy(np.random.default_rng(seed))
-    session = Session(Terms(clients=tuple(range(SIZE)), values=VALUES, **terms), entropy=entropy)
+    rng = np.random.default_rng(seed)
+    session = Session(Terms(clients=tuple(range(SIZE)), values=VALUES, **terms), simulation_rng=rng)
     seen = {}
     receive = session.server.receive
 
@@ -125,8 +125,8 @@ def test_a_sum_of_too_few_is_not_unmasked():
 
 
 def test_below_the_threshold_the_server_asks_for_nothing():
-    entropy = simulation_entropy(np.random.default_rng(0))
-    session = Session(Terms(clients=tuple(range(SIZE)), values=3), entropy=entropy)
+    rng = np.random.default_rng(0)
+    session = Session(Terms(clients=tuple(range(SIZE)), values=3), simulation_rng=rng)
     session.open()
     for u in range(4):
         session.add(u, [1.0, 2.0, 3.0])
@@ -144,8 +144,8 @@ def test_a_client_masks_once():
 
 
 def test_lists_that_leave_a_client_without_company_are_refused():
-    entropy = simulation_entropy(np.random.default_rng(0))
-    session = Session(Terms(clients=tuple(range(SIZE)), values=3), entropy=entropy)
+    rng = np.random.default_rng(0)
+    session = Session(Terms(clients=tuple(range(SIZE)), values=3), simulation_rng=rng)
     server, client = session.server, session.clients[0]
     for u, invitation in server.invite().items():
         server.receive(u, session.clients[u].join(invitation))

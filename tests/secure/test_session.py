@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covey.errors import BadValue
-from covey.secure import Client, Refused, Session, Terms, TooFew, simulate, simulation_entropy
+from covey.secure import Client, Refused, Session, Terms, TooFew, simulate
 from covey.secure.graph import complete_threshold
 from covey.secure.messages import Masked
 from covey.secure.simulate import STAGES
 
 
-def entropy(seed=0):
-    return simulation_entropy(np.random.default_rng(seed))
+def rng(seed=0):
+    return np.random.default_rng(seed)
 
 
 @st.composite
@@ -21,8 +21,8 @@ def groups(draw):
     """Clients with values and weights, and who of them is lost before which round."""
     size = draw(st.integers(2, 6))
     clients = draw(st.lists(st.integers(0, 1000), min_size=size, max_size=size, unique=True))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    values = {u: rng.normal(size=draw(st.shared(st.integers(1, 6), key="values"))) for u in clients}
+    drawn = rng(draw(st.integers(0, 2**32)))
+    values = {u: drawn.normal(size=draw(st.shared(st.integers(1, 6), key="values"))) for u in clients}
     weights = {u: draw(st.floats(0.01, 1000)) for u in clients}
     lost = draw(st.dictionaries(st.sampled_from(clients), st.sampled_from(STAGES), max_size=size))
     return values, weights, lost
@@ -36,9 +36,9 @@ def test_the_secure_mean_is_the_mean_of_those_who_were_heard(group, half):
     threshold = size // 2 + 1 if half else complete_threshold(size)
     if size - len(lost) < threshold:
         with pytest.raises(TooFew):
-            simulate(values, weights=weights, lost=lost, threshold=threshold, entropy=entropy(size))
+            simulate(values, weights=weights, lost=lost, threshold=threshold, simulation_rng=rng(size))
         return
-    total, session = simulate(values, weights=weights, lost=lost, threshold=threshold, entropy=entropy(size))
+    total, session = simulate(values, weights=weights, lost=lost, threshold=threshold, simulation_rng=rng(size))
     heard = [u for u in values if lost.get(u) in (None, "unmask")]
     assert total.clients == tuple(sorted(heard))
     assert total.clipped == 0
@@ -70,20 +70,21 @@ def test_a_seeded_session_repeats_to_the_bit_and_a_real_one_does_not():
     values = {u: [0.1 * u] for u in range(4)}
 
     def masked(random):
-        session = Session(Terms(clients=tuple(values), values=1), **({"entropy": random} if random else {}))
+        session = Session(Terms(clients=tuple(values), values=1), **({"simulation_rng": random} if random else {}))
         session.open()
         return session.clients[0].mask(session._lists[0], values[0])
 
-    assert masked(entropy(1)) == masked(entropy(1)) != masked(entropy(2))
+    assert masked(rng(1)) == masked(rng(1)) != masked(rng(2))
     assert masked(None) != masked(None)
 
 
 @pytest.mark.parametrize("neighbours", [8, "log"])
 def test_sparse_graph(neighbours):
-    rng = np.random.default_rng(0)
-    values = {u: rng.normal(size=5) for u in range(60)}
+    drawn = rng()
+    values = {u: drawn.normal(size=5) for u in range(60)}
     lost = {3: "masked", 17: "shares", 40: "keys", 50: "unmask"}
-    total, session = simulate(values, neighbours=neighbours, lost=lost, threshold=5 if neighbours == 8 else 0)
+    threshold = 5 if neighbours == 8 else 0
+    total, session = simulate(values, neighbours=neighbours, lost=lost, threshold=threshold, simulation_rng=rng())
     heard = [u for u in values if u not in (3, 17, 40)]
     assert np.allclose(total.mean, np.mean([values[u] for u in heard], axis=0), atol=1e-6)
     degree = {len(near) for near in session.server.neighbours.values()}
@@ -92,7 +93,7 @@ def test_sparse_graph(neighbours):
 
 def test_sparse_clients_do_less():
     values = {u: np.zeros(1000) for u in range(30)}
-    all_others, few = (simulate(values, neighbours=k, entropy=entropy())[1] for k in (0, 6))
+    all_others, few = (simulate(values, neighbours=k, simulation_rng=rng())[1] for k in (0, 6))
     assert few.bytes[0] < all_others.bytes[0]
 
 
@@ -100,17 +101,24 @@ def test_a_sparse_graph_that_falls_apart_is_given_up():
     """A ring of 8 in which each has 2 neighbours, threshold 2: without the two at its ends it is two parts."""
     values = {u: [float(u)] for u in range(8)}
     near = Session(
-        Terms(clients=tuple(values), values=1, neighbours=2, threshold=2), entropy=entropy()
+        Terms(clients=tuple(values), values=1, neighbours=2, threshold=2), simulation_rng=rng()
     ).server.neighbours
     order = [0, near[0][0]]
     while len(order) < 8:
         order.append(next(v for v in near[order[-1]] if v != order[-2]))
     lost = {order[0]: "masked", order[4]: "masked"}
     with pytest.raises(TooFew, match="hang together"):
-        simulate(values, neighbours=2, threshold=2, lost=lost, entropy=entropy())
+        simulate(values, neighbours=2, threshold=2, lost=lost, simulation_rng=rng())
     del lost[order[4]]
-    total, _ = simulate(values, neighbours=2, threshold=2, lost=lost, entropy=entropy())
+    total, _ = simulate(values, neighbours=2, threshold=2, lost=lost, simulation_rng=rng())
     assert np.isclose(total.mean[0], np.mean([u for u in values if u != order[0]]))
+
+
+def test_a_sum_of_fewer_than_the_least_is_given_up():
+    values = {u: [1.0] for u in range(6)}
+    simulate(values, threshold=4, least=5, lost={0: "masked"})
+    with pytest.raises(TooFew, match="4 clients sent their masked vectors; at least 5"):
+        simulate(values, threshold=4, least=5, lost={0: "masked", 1: "masked"})
 
 
 @pytest.mark.parametrize("size", [0, 1])
@@ -147,7 +155,7 @@ class TestBadClients:
     values = {u: [float(u), 1.0] for u in range(5)}
 
     def opened(self, **terms):
-        session = Session(Terms(clients=tuple(self.values), values=2, **terms), entropy=entropy())
+        session = Session(Terms(clients=tuple(self.values), values=2, **terms), simulation_rng=rng())
         session.open()
         return session
 
@@ -194,7 +202,7 @@ class TestBadClients:
 
     def test_a_message_of_another_round(self):
         session = self.opened()
-        stray = Client(0, entropy=entropy(9)).join(session.server.invite()[0])
+        stray = Client(0, entropy=rng(9).bytes).join(session.server.invite()[0])
         with pytest.raises(Refused, match="expected was Masked"):
             session.server.receive(0, stray)
         self.close(session, [0, 1, 2, 3, 4])
@@ -215,10 +223,10 @@ class TestBadClients:
     def test_keys_that_are_none_or_anothers(self):
         from covey.secure.messages import Keys
 
-        session = Session(Terms(clients=tuple(self.values), values=2), entropy=entropy())
+        session = Session(Terms(clients=tuple(self.values), values=2), simulation_rng=rng())
         server = session.server
         invitations = server.invite()
-        good = Client(0, entropy=entropy(3)).join(invitations[0])
+        good = Client(0, entropy=rng(3).bytes).join(invitations[0])
         server.receive(0, good)
         keys = Keys.from_bytes(good)
         for sealing, masking, reason in (
@@ -294,9 +302,9 @@ class TestBadClients:
 
 class TestNoise:
     def test_each_client_adds_its_share_and_values_are_cut_to_the_norm(self):
-        rng = np.random.default_rng(0)
-        values = {u: rng.normal(size=2000) for u in range(6)}
-        total, _session = simulate(values, norm=1.0, noise=0.5, clip=6.0, entropy=entropy())
+        drawn = rng()
+        values = {u: drawn.normal(size=2000) for u in range(6)}
+        total, _ = simulate(values, norm=1.0, noise=0.5, clip=6.0, simulation_rng=rng())
         plain = sum(own / np.linalg.norm(own) for own in values.values())
         noise = total.values - plain
         # six shares of 0.5^2 each: 0.5 x sqrt(6) = 1.2247
@@ -307,6 +315,6 @@ class TestNoise:
     def test_noise_comes_before_the_mask(self):
         """Two sessions that differ in the noise's seed only would have the same sum without it."""
         values = {u: np.zeros(50) for u in range(3)}
-        sums = [simulate(values, norm=1.0, noise=0.1, clip=2.0, entropy=entropy(s))[0].values for s in (1, 2)]
+        sums = [simulate(values, norm=1.0, noise=0.1, clip=2.0, simulation_rng=rng(s))[0].values for s in (1, 2)]
         assert (sums[0] != sums[1]).any()
         assert np.abs(sums[0]).max() < 2

@@ -20,8 +20,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from covey import seeds
 from covey.execute.effects import Answer, Executor, Failure, Job, KeepsTime, Meet, Send
-from covey.merge import CannotMerge, Gathering, Merge, Merges, Model, merged
-from covey.plan import Forest, Mesh, Place, Plan, Ring, Star, Train, clients, ends_at, starts_at
+from covey.merge import CannotMerge, Gathering, Merge, Merges, Model, meets_clients, merged
+from covey.plan import Forest, Mesh, Place, Plan, Ring, Star, Train, clients, ends_at, leaves, starts_at
 
 Path: TypeAlias = tuple[int, ...]
 """Which node of the walk: the child's number at every level, before it the round's where the parent is a Star."""
@@ -42,7 +42,7 @@ class Brief:
     epochs: int = 1
     rate: float = 1.0
     shared: Mapping[str, Model] = field(default_factory=dict)
-    merges: Callable[[str | None], Merge] = field(default_factory=Merges)
+    merges: Callable[[str | None, bool], Merge] = field(default_factory=Merges)
     trained: int | None = None
     fault: Callable[[Job, Answer], str | None] | None = None
     patience: float | None = None
@@ -287,7 +287,7 @@ class _Steps:
         return Got(answer.model, float(answer.samples))
 
     def star(self, plan: Star, model: Model, path: Path) -> Steps[Got | None]:
-        merge = self.brief.merges(plan.merge)
+        merge = self.brief.merges(plan.merge, meets_clients(plan))
         members = tuple(tuple(sorted(clients(child))) for child in plan.children)
         cohort = tuple(sorted({client for member in members for client in member}))
         samples = 0.0
@@ -331,7 +331,8 @@ class _Steps:
             self.walked.counts[name] += amount  # type: ignore[assignment]  # amounts need not be whole
 
         key = seeds.key(brief.seed, brief.round, "merge", brief.attempt, *path)
-        return Gathering(members, start, key, brief.round, plan.at, brief.trained, count)
+        weights = plan.weights or [sum(self.sizes[leaf.client] for leaf in leaves(child)) for child in plan.children]
+        return Gathering(members, start, key, brief.round, plan.at, brief.trained, count, tuple(map(float, weights)))
 
     def ring(self, plan: Ring, model: Model, path: Path, cohort: tuple[int, ...]) -> Steps[Got | None]:
         at = starts_at(plan)
@@ -387,7 +388,7 @@ class _Steps:
             yield Send(source, target, owner)
 
     def mean(self, models: Sequence[Model], shares: Sequence[float] | None = None) -> Model:
-        return merged(self.brief.merges("mean"), list(models), list(shares or [1.0] * len(models)))
+        return merged(self.brief.merges("mean", False), list(models), list(shares or [1.0] * len(models)))
 
 
 def _meeting(at: Place, ends: Sequence[Place]) -> Meet:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from covey import words
-from covey.plan import Place, cloud
+from covey.errors import BadPlan, BadValue
+from covey.plan import Place, Plan, Ring, Star, Train, clients, cloud
 from covey.registry import Registry
 
 Model: TypeAlias = Any  # a flat vector for those who train, nothing at all for the clock
@@ -28,7 +29,7 @@ class Gathering:
     `members[j]` are the clients behind the j-th model that is expected, `start` is the model they all started from,
     `key` seeds what this one merge draws at random, and `at` is where the models meet. The first `trained` values of a
     model are parameters, the rest are buffers such as batch statistics (None: all are parameters). `count(name,
-    amount)` adds to the round's metrics.
+    amount)` adds to the round's metrics. `weights[j]` is the most that the j-th model may weigh.
     """
 
     members: tuple[tuple[int, ...], ...] = ()
@@ -38,6 +39,7 @@ class Gathering:
     at: Place = cloud
     trained: int | None = None
     count: Callable[[str, float], None] = _uncounted
+    weights: tuple[float, ...] = ()
 
 
 class Merging(Protocol):
@@ -51,7 +53,12 @@ class Merging(Protocol):
 
 
 class Merge(Protocol):
-    """A way for models to become one, with its settings; the same object serves every Star of a run."""
+    """A way for models to become one, with its settings; the same object serves every Star of a run.
+
+    One that is there for clients, to hide or protect them, has `innermost = True`: as the run's merge it is that of
+    Stars in which clients' own models meet, and what comes out of these is merged by the mean. One that shows nobody a
+    single model has `hides = True`.
+    """
 
     def open(self, gathering: Gathering) -> Merging:
         """Begin one merge."""
@@ -66,23 +73,63 @@ def make_merge(word: str) -> Merge:
     >>> make_merge("mean")
     Mean()
     """
+    names = [part.partition(":")[0] for part in word.split("+")] if isinstance(word, str) else []
+    if len(names) > 1 and "secure" in names:
+        other = next((name for name in names if name != "secure"), "secure")
+        raise BadValue(
+            "merge",
+            word,
+            f"secure or {other}: a server that must not see single models cannot compare them (client_merge=secure "
+            f"with merge={other} hides clients in groups and compares the groups)",
+        )
     return words.make(MERGES, word, field="merge")
 
 
 class Merges:
-    """The merges of a run by the word a Star names; a Star that names none is merged as the run is."""
+    """The merges of a run: of a Star that names one, of Stars in which clients' own models meet, and of all others.
 
-    def __init__(self, default: str = "mean") -> None:
-        self.default = default
-        self._made: dict[str, Merge] = {}
-        self(None)  # what is wrong with the word shows here
+    `clients`, where given, is the word for clients' own models.
+    """
 
-    def __call__(self, word: str | None) -> Merge:
-        """The merge of that word."""
-        word = word or self.default
-        if word not in self._made:
-            self._made[word] = make_merge(word)
-        return self._made[word]
+    def __init__(self, default: str = "mean", clients: str | None = None) -> None:
+        self.clients, self.servers = make_merge(clients or default), make_merge(default)
+        if clients is None and getattr(self.clients, "innermost", False):
+            self.servers = make_merge("mean")
+        self._named: dict[str, Merge] = {}
+
+    def __call__(self, word: str | None, own: bool = False) -> Merge:
+        """The merge of a Star that names this word, or none; `own`: clients' own models meet in it."""
+        if word is None:
+            return self.clients if own else self.servers
+        if own and getattr(self.clients, "hides", False):
+            raise BadPlan(f"a Star names the merge {word!r}, which would see the models that the run's merge hides")
+        if word not in self._named:
+            self._named[word] = make_merge(word)
+        return self._named[word]
+
+
+def meets_clients(star: Star) -> bool:
+    """Whether clients' own models meet in a Star, and not only what came out of other merges.
+
+    >>> from covey.plan import Ring, Train
+    >>> group = Star([Train(0), Ring([Train(1), Train(2)])])
+    >>> meets_clients(group), meets_clients(Star([group, group]))
+    (True, False)
+    """
+
+    def own(plan: Plan) -> bool:
+        return isinstance(plan, Train) or (isinstance(plan, Ring) and any(map(own, plan.children)))
+
+    return any(map(own, star.children))
+
+
+def clients_meeting(plan: Plan) -> list[list[int]]:
+    """The clients of every Star in which clients' own models meet: the groups of a plan."""
+    if isinstance(plan, Train):
+        return []
+    if isinstance(plan, Star) and meets_clients(plan):
+        return [sorted(clients(plan))]
+    return [group for child in plan.children for group in clients_meeting(child)]
 
 
 def merged(merge: Merge, models: list[Model], weights: list[float], *, trained: int | None = None) -> Model:

@@ -170,6 +170,6 @@ class _NoModels:
         return None
 
 
-def no_models(word: str | None) -> _NoModels:
+def no_models(word: str | None, own: bool = False) -> _NoModels:
     """The merge of a walk that only keeps the time, whatever the plan names."""
     return _NoModels()

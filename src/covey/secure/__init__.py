@@ -6,7 +6,7 @@
 [2.5, 5.0]
 """
 
-from covey.secure.client import Client, simulation_entropy
+from covey.secure.client import Client
 from covey.secure.fixed import FixedPoint
 from covey.secure.messages import Refused
 from covey.secure.server import Server, Sum, Terms, TooFew
@@ -22,5 +22,4 @@ __all__ = [
     "Terms",
     "TooFew",
     "simulate",
-    "simulation_entropy",
 ]

@@ -41,13 +41,8 @@ ROUNDS = (Invitation, KeyList, ShareList, UnmaskRequest)
 M = TypeVar("M", bound=Message)
 
 
-def simulation_entropy(rng: np.random.Generator) -> Entropy:
-    """Random bytes of a seeded generator: a simulation can be repeated to the bit, and protects nobody."""
-    return rng.bytes
-
-
 class Client:
-    """One client in one session. `entropy` is the system's own unless this is a simulation."""
+    """One client in one session. `entropy` is the system's own; only simulations bring another."""
 
     def __init__(self, number: int, *, entropy: Entropy = secrets.token_bytes) -> None:
         if not 0 <= number < SERVER:

@@ -51,7 +51,8 @@ class Terms:
     `values` numbers a client, at most `clip` each, weights at most `max_weight`. `levels` 0 is as many as fit.
     `neighbours`: clients that each shares its secrets with; 0 is all others (Bonawitz et al.), "log" as many as grow
     with the logarithm (SecAgg+). `threshold` is how many of a client and its neighbours have to answer; 0 is more than
-    two thirds, or what fits the sparse graph. `norm` and `noise` are those of `Invitation`.
+    `share` of them, or what fits the logarithm. A sum of fewer than `least` clients is given up.
+    `norm` and `noise` are those of `Invitation`.
     """
 
     clients: tuple[int, ...]
@@ -61,6 +62,8 @@ class Terms:
     max_weight: float = 1.0
     neighbours: int | str = 0
     threshold: int = 0
+    share: float = 2 / 3
+    least: int = 0
     norm: float = 0.0
     noise: float = 0.0
 
@@ -157,6 +160,8 @@ class Server:
         heard = sorted(self._heard)
         self._lost = tuple(u for u in self._shares if u not in set(heard))
         self._check_enough(heard, "sent their masked vectors")
+        if len(heard) < self.terms.least:
+            raise TooFew(f"{len(heard)} clients sent their masked vectors; at least {self.terms.least} are needed")
         if not connected(heard, self.neighbours):
             raise TooFew("the clients that are left do not hang together; unmasking would show sums of parts of them")
         self._open = set(heard)
@@ -304,6 +309,6 @@ def _graph(terms: Terms, entropy: Entropy) -> tuple[Neighbours, int]:
         degree, threshold = sparse(n)
     else:
         degree = min(int(terms.neighbours) or n - 1, n - 1)
-        threshold = complete_threshold(degree + 1)
+        threshold = complete_threshold(degree + 1, terms.share)
     rng = np.random.default_rng(int.from_bytes(entropy(16), "little"))
     return ring(sorted(terms.clients), degree, rng), terms.threshold or threshold

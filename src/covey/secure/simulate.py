@@ -25,18 +25,27 @@ class Session:
     """A server and its clients: `open`, then `add` what each client has, then `close`.
 
     `lost` says before which stage a client is lost: "keys", "shares", "masked" or "unmask". `seconds` and `bytes` count
-    what each client, and the server, computed, sent and received. In a simulation `entropy` is a seeded generator's.
+    what each client, and the server, computed (processor time), sent and received. With `simulation_rng`, a seeded
+    generator, all secrets come from it: the session repeats to the bit and protects nobody.
     """
 
     def __init__(
-        self, terms: Terms, *, lost: Mapping[int, str] | None = None, entropy: Entropy = secrets.token_bytes
+        self,
+        terms: Terms,
+        *,
+        lost: Mapping[int, str] | None = None,
+        simulation_rng: np.random.Generator | None = None,
     ) -> None:
         self.lost = dict(lost or {})
         for stage in self.lost.values():
             if stage not in STAGES:
                 raise BadValue("lost", stage, f"one of {', '.join(STAGES)}")
-        self.server = Server(terms, entropy=entropy)
-        self.clients = {u: Client(u, entropy=entropy) for u in terms.clients}
+        parties = 1 + len(terms.clients)
+        entropy: list[Entropy] = [secrets.token_bytes] * parties
+        if simulation_rng is not None:
+            entropy = [rng.bytes for rng in simulation_rng.spawn(parties)]
+        self.server = Server(terms, entropy=entropy[0])
+        self.clients = {u: Client(u, entropy=own) for u, own in zip(terms.clients, entropy[1:], strict=True)}
         self.seconds: dict[int | str, float] = defaultdict(float)
         self.bytes: Counter[int | str] = Counter()
         self._lists: dict[int, bytes] = {}
@@ -80,11 +89,11 @@ class Session:
         return client not in self.lost or STAGES.index(stage) < STAGES.index(self.lost[client])
 
     def _timed(self, who: int | str, work: Callable[..., Any], *arguments: Any) -> Any:
-        begun = time.perf_counter()
+        begun = time.thread_time()
         try:
             return work(*arguments)
         finally:
-            self.seconds[who] += time.perf_counter() - begun
+            self.seconds[who] += time.thread_time() - begun
 
 
 def simulate(
@@ -93,7 +102,7 @@ def simulate(
     weights: Mapping[int, float] | None = None,
     lost: Mapping[int, str] | None = None,
     left_out: Collection[int] = (),
-    entropy: Entropy = secrets.token_bytes,
+    simulation_rng: np.random.Generator | None = None,
     **terms: Any,
 ) -> tuple[Sum, Session]:
     """The sum of what some clients hold, and the session it came out of; `terms` are those of `Terms`.
@@ -103,7 +112,7 @@ def simulate(
     shares = dict.fromkeys(values, 1.0) if weights is None else dict(weights)
     given = {u: np.asarray(own, dtype=np.float64) for u, own in values.items()}
     agreed = {"values": len(next(iter(given.values()))), "max_weight": max(shares.values())} | terms
-    session = Session(Terms(clients=tuple(given), **agreed), lost=lost, entropy=entropy)
+    session = Session(Terms(clients=tuple(given), **agreed), lost=lost, simulation_rng=simulation_rng)
     session.open()
     for u in given:
         if u not in left_out:
