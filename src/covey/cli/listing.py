@@ -15,6 +15,7 @@ from rich.table import Table
 
 import covey
 from covey.algorithms import ALGORITHMS, make_algorithm
+from covey.attack import ATTACKS
 from covey.cli.console import console, plain
 from covey.cli.options import DEFAULT_OUT, Json, Out
 from covey.cli.progress import size
@@ -39,9 +40,10 @@ TABLES: dict[str, Registry[Any]] = {
     "merges": MERGES,
     "servers": SERVERS,
     "devices": DEVICES,
+    "attacks": ATTACKS,
 }
 COLUMNS = ("round", "accuracy", "own_accuracy", "loss", "models", "trainings", "traffic_bytes", "wall_seconds")
-IF_KNOWN = ("simulated_seconds", "cost")
+IF_KNOWN = ("attack_success", "epsilon", "simulated_seconds", "cost")
 
 
 def list_(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 
 from covey import seeds
 from covey.algorithms import ALGORITHMS, Algorithm, make_algorithm
+from covey.attack import Attack, Tampering, Watching, choose, make_attack
 from covey.errors import BadValue
 from covey.execute.backend import Backend, Work, make_backend
 from covey.execute.dropout import Dropout, by_chance
@@ -18,13 +20,17 @@ from covey.experiment.settings import GIVEN, ON_NETWORK, Experiment
 from covey.fleet import Fleet
 from covey.local import make_rule
 from covey.loop import Limits, Loop, Recorder, Ways
-from covey.merge import Merges, make_server
+from covey.merge import Merges, clients_meeting, make_server
 from covey.meter import Meter
 from covey.models import build_model, check_fit
 from covey.network.flops import count_flops
 from covey.network.price import NetworkMeter
 from covey.network.site import Site, make_site
-from covey.theory import PRICES, CostMeter
+from covey.privacy import PrivacyMeter, noise_of
+from covey.profile import make_prices
+from covey.theory import CostMeter
+
+PLANS_FOR_GROUPS = 20  # in which an attack that is to sit in one group looks for the groups
 
 
 def algorithm_of(experiment: Experiment) -> Algorithm:
@@ -68,18 +74,31 @@ def assemble(
     algorithm = algorithm or algorithm_of(experiment)
     fleet = algorithm.prepare(fleet or make_fleet(experiment), seeds.generator(experiment.seed, 0, "prepare"))
     words = _parts(experiment, algorithm)
+    attack = None if experiment.attack is None else make_attack(experiment.attack)
+    attackers = () if attack is None else _attackers(attack, algorithm, fleet, experiment.seed)
     training = Training(**{name: getattr(experiment, name) for name in Training.__dataclass_fields__})
     ways = Ways(
         training=training,
         rule=make_rule(words["local"]),
-        merges=Merges(words["merge"]),
+        merges=Merges(words["merge"], experiment.client_merge),
         server=make_server(words["server"]),
     )
+    _check_hidden(algorithm, ways)
     backend = backend or make_backend(experiment.executor)
     work = _work(experiment, fleet, module, ways)
+    clean = work.data
+    if attack is not None:
+        data = attack.poison(clean, attackers, seeds.generator(experiment.seed, 0, "poison"))
+        work = replace(work, data=data, task=make_task(work.task.layout.module, data, ways.training, ways.rule))
+    executor, evaluator = _executor(experiment, backend, work), backend.evaluator(work)
+    if attack is not None:
+        executor = Tampering(executor, attack, attackers) if attack.changes_answers else executor
+        evaluator = Watching(evaluator, attack, attackers, work.task.layout, clean)
     meters: list[Meter] = []
     if words["prices"]:
-        meters.append(CostMeter(PRICES[words["prices"]], fleet.sizes.tolist(), training.epochs))
+        meters.append(CostMeter(make_prices(words["prices"]), fleet.sizes.tolist(), training.epochs))
+    if any(map(noise_of, (ways.merges.clients, ways.merges.servers))):
+        meters.append(PrivacyMeter(ways.merges, fleet.clients))
     site = _site(experiment, fleet, work.task, words["local"])
     if site is not None:
         meters.append(make_meter(site))
@@ -87,14 +106,40 @@ def assemble(
         algorithm,
         fleet,
         work.task.layout,
-        _executor(experiment, backend, work),
-        backend.evaluator(work),
+        executor,
+        evaluator,
         ways,
         _limits(experiment),
         seed=experiment.seed,
         meters=meters,
         recorder=recorder,
     )
+
+
+def _attackers(attack: Attack, algorithm: Algorithm, fleet: Fleet, seed: int) -> tuple[int, ...]:
+    """Who attacks; groups are those of the first plans, as far as they do not overlap."""
+    groups: list[list[int]] = []
+    if attack.inside == "group":
+        state = algorithm.start(fleet, seeds.generator(seed, 0, "start"))
+        left = set(range(fleet.clients))
+        for round in range(1, PLANS_FOR_GROUPS + 1):
+            plan = algorithm.plan(round, fleet, state, seeds.generator(seed, round, "plan", 0))
+            for group in clients_meeting(plan):
+                if left.issuperset(group):
+                    left.difference_update(group)
+                    groups.append(group)
+    return choose(attack, fleet, groups, seeds.generator(seed, 0, "attackers"))
+
+
+def _check_hidden(algorithm: Algorithm, ways: Ways) -> None:
+    """Refuse what would show the updates that a merge hides."""
+    if not getattr(ways.merges.clients, "hides", False):
+        return
+    if algorithm.keeps_updates:
+        raise BadValue("merge", "secure", f"another with {type(algorithm).__name__}, which looks at single updates")
+    if ways.rule.remembers:
+        rule = type(ways.rule).__name__
+        raise BadValue("merge", "secure", f"another with {rule}, whose clients send what they remember in the clear")
 
 
 def _parts(experiment: Experiment, algorithm: Algorithm) -> dict[str, str]:
