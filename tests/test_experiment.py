@@ -130,8 +130,8 @@ def test_edges_are_five_where_there_are_so_many_clients():
             "model is 'nowhere.at:All'; allowed is code that can be loaded",
         ),
         ({"local": "sgdd"}, "local rule is 'sgdd'"),
-        ({"local": "sgd:3"}, "local is 'sgd:3'; allowed is 'sgd' without a number"),
-        ({"local": "fedprox:much"}, "local is 'fedprox:much'"),
+        ({"local": "sgd:3"}, "local is 'sgd:3'; allowed is sgd"),
+        ({"local": "fedprox:much"}, "mu of fedprox is 'much'; allowed is a number"),
         ({"merge": "meann"}, "merge is 'meann'"),
         ({"server": "adamm"}, "server step is 'adamm'"),
         ({"server": "replace:3"}, "server is 'replace:3'"),
@@ -191,7 +191,7 @@ def test_dropouts_depend_on_the_seed_only(tmp_path):
 
 
 def test_a_run_that_fails_can_go_on(tmp_path):
-    with pytest.raises(RunFailed, match="never reached its quorum of 100%"):
+    with pytest.raises(RunFailed, match="fewer than the quorum of 100% answered"):
         start(tmp_path, dropout=0.5, quorum=1.0)
     with Store(tmp_path) as store:
         (record,) = store.runs()

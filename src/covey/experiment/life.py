@@ -55,7 +55,7 @@ def try_out(
     experiment: Experiment, callbacks: Sequence[Callback] = (), **parts: Any
 ) -> tuple[Kept, dict[str, Any], list[Tensor]]:
     """Run an experiment without a store; gives what was kept, the summary and the models. `parts` as in `assemble`."""
-    kept = Kept(f"{experiment.algorithm}-{experiment.data}")
+    kept = Kept(f"{experiment.algorithm}-{experiment.data}-1")
     loop = assemble(experiment, recorder=kept, **parts)
     with contextlib.closing(loop.executor):
         progress = loop.begin()
