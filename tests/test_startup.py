@@ -35,8 +35,26 @@ def test_plans_are_free_of_torch(code):
     assert not loaded(code) & HEAVY
 
 
-@pytest.mark.parametrize("words", [["--help"], ["data", "--help"]], ids=" ".join)
+LIGHT = [
+    ["--help"],
+    ["list"],
+    ["list", "groupings"],
+    ["list", "devices"],
+    ["group", "--help"],
+    ["group", "fleet.csv", "--json"],
+    ["run", "--help"],
+    ["resume", "--help"],
+    ["compare", "--help"],
+    ["price", "--help"],
+    ["show", "--help"],
+    ["doctor", "--help"],
+    ["data", "--help"],
+]
+
+
+@pytest.mark.parametrize("words", LIGHT, ids=" ".join)
 def test_commands_that_do_not_train_are_free_of_torch(tmp_path, words):
+    (tmp_path / "fleet.csv").write_text("client,a,b\nx,1,2\ny,2,1\nz,3,3\n")
     assert not loaded(COVEY, *words, cwd=tmp_path) & {"torch", "ortools", "matplotlib", "sklearn", "pandas"}
 
 

@@ -13,16 +13,16 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor
 
 from covey.errors import BadData
 from covey.shape import fit
+
+if TYPE_CHECKING:  # torch takes seconds to import, and who lists runs reads no checkpoint
+    from torch import Tensor
 
 HEADER = ("covey", "identity", "record", "sha256")
 UNREADABLE = (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError, RuntimeError, MemoryError)
@@ -67,6 +67,8 @@ class Checkpoint:
 
     def seal(self) -> tuple[bytes, str]:
         """The bytes of a safetensors file, and the digest that it carries."""
+        from safetensors.torch import save
+
         tensors: dict[str, Tensor] = {}
         texts = {
             "covey": json.dumps(_strip(self.data, "", tensors)),
@@ -137,6 +139,8 @@ def _refused(path: Path, error: BaseException) -> BadData:
 
 
 def _digest(texts: dict[str, str], tensors: dict[str, Tensor]) -> str:
+    import torch
+
     digest = hashlib.sha256()
     for name in sorted(texts):
         digest.update(f"{name} {len(texts[name])}\n{texts[name]}".encode())
@@ -150,7 +154,9 @@ def _digest(texts: dict[str, str], tensors: dict[str, Tensor]) -> str:
 
 def _strip(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     """The value with every array moved to `tensors` under its path, a note in its place."""
-    if isinstance(value, np.ndarray | Tensor):
+    import torch
+
+    if isinstance(value, np.ndarray | torch.Tensor):
         name = f"{len(tensors)}{name}"  # a path alone may be that of two, as 1 and "1" are written alike
         tensors[name] = torch.from_numpy(value.copy()) if isinstance(value, np.ndarray) else value.clone().contiguous()
         return {"__array__": "numpy" if isinstance(value, np.ndarray) else "torch", "name": name}

@@ -4,18 +4,18 @@ import pytest
 from tests.cli.test_run import KEYS
 
 from covey.algorithms import ALGORITHMS
-from covey.cli.listing import TABLES
+from covey.cli.listing import TABLES, table_of
 from covey.store import Store
 
 
 @pytest.mark.parametrize("what", TABLES)
 def test_everything_with_a_name_is_listed(covey, what):
     rows = covey("list", what, "--json").json
-    assert [row["name"] for row in rows] == TABLES[what].names
+    assert [row["name"] for row in rows] == table_of(what).names
     assert all(row["summary"] for row in rows)
     table = covey("list", what)
     assert table.code == 0
-    assert all(any(line.split()[:1] == [name] for line in table.out.splitlines()) for name in TABLES[what].names)
+    assert all(any(line.split()[:1] == [name] for line in table.out.splitlines()) for name in table_of(what).names)
     assert "\x1b" not in table.out
 
 

@@ -8,16 +8,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from covey.algorithms import ALGORITHMS
 from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, parse_set, with_experiment_options
 from covey.cli.progress import bars, size
 from covey.errors import UnknownName
 from covey.experiment import Experiment
-from covey.experiment.assembly import make_fleet
-from covey.experiment.life import start
-from covey.report.curves import curves
-from covey.store import Store
 
 DEFAULTS: dict[str, Any] = {"clients": 30, "rounds": 15, "lr": 0.1, "model": "softmax-regression"}
 OWN_DEFAULTS: dict[str, dict[str, Any]] = {"star-stars": {"tau2": 2}, "ring-stars": {"tau2": 2}}  # else FedAvg's curve
@@ -39,6 +34,12 @@ def compare(
 
     With --network also over simulated seconds.
     """
+    from covey.algorithms import ALGORITHMS
+    from covey.experiment.assembly import make_fleet
+    from covey.experiment.life import start
+    from covey.report.curves import curves
+    from covey.store import Store
+
     chosen = algorithms or ["fedavg", *ARCHITECTURES]
     given = parse_set(set_)
     known = {*Experiment.model_fields, *(field for name in chosen for field in ALGORITHMS[name].__dataclass_fields__)}
@@ -83,6 +84,8 @@ def compare(
 
 def _experiment(name: str, settings: dict[str, Any], own: dict[str, Any]) -> Experiment:
     """An algorithm's experiment; a setting of some algorithms is passed over for those that do not have it."""
+    from covey.algorithms import ALGORITHMS
+
     known = {*Experiment.model_fields, *ALGORITHMS[name].__dataclass_fields__}
     kept = {key: value for key, value in own.items() if key in known}
     return Experiment.make({**settings, **kept, "algorithm": name})

@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,34 +15,27 @@ import typer
 from rich.table import Table
 
 import covey
-from covey.algorithms import ALGORITHMS, make_algorithm
-from covey.attack import ATTACKS
 from covey.cli.console import console, plain
 from covey.cli.options import DEFAULT_OUT, Json, Out
 from covey.cli.progress import size
-from covey.data import DATASETS, PARTITIONS
 from covey.errors import BadData, UnknownName
-from covey.grouping import GROUPINGS
-from covey.local import RULES
-from covey.merge import MERGES, SERVERS
-from covey.models import MODELS
-from covey.network.devices import DEVICES
 from covey.registry import Registry
-from covey.report.curves import curves
 from covey.store import RunRecord, Store
 
-TABLES: dict[str, Registry[Any]] = {
-    "algorithms": ALGORITHMS,
-    "groupings": GROUPINGS,
-    "datasets": DATASETS,
-    "partitions": PARTITIONS,
-    "models": MODELS,
-    "local": RULES,
-    "merges": MERGES,
-    "servers": SERVERS,
-    "devices": DEVICES,
-    "attacks": ATTACKS,
+TABLES = {
+    "algorithms": "covey.algorithms:ALGORITHMS",
+    "groupings": "covey.grouping:GROUPINGS",
+    "datasets": "covey.data:DATASETS",
+    "partitions": "covey.data:PARTITIONS",
+    "models": "covey.models:MODELS",
+    "local": "covey.local:RULES",
+    "merges": "covey.merge:MERGES",
+    "servers": "covey.merge:SERVERS",
+    "devices": "covey.network.devices:DEVICES",
+    "attacks": "covey.attack:ATTACKS",
 }
+"""Where what has a name is registered; imported when it is asked for."""
+
 COLUMNS = ("round", "accuracy", "own_accuracy", "loss", "models", "trainings", "traffic_bytes", "wall_seconds")
 IF_KNOWN = ("attack_success", "epsilon", "simulated_seconds", "cost")
 
@@ -55,7 +49,7 @@ def list_(
     if what == "runs":
         rows = _runs(out)
     elif what in TABLES:
-        rows = [_entry(entry) for entry in TABLES[what]]
+        rows = [_entry(entry) for entry in table_of(what)]
     else:
         raise UnknownName("list", what, ["runs", *TABLES])
     if as_json:
@@ -75,9 +69,18 @@ def list_(
         console().print(f"see: covey doctor{_where(out)}")
 
 
+def table_of(what: str) -> Registry[Any]:
+    """The registry behind a word of `TABLES`."""
+    module, _, name = TABLES[what].partition(":")
+    found: Registry[Any] = getattr(import_module(module), name)
+    return found
+
+
 def _entry(entry: Any) -> dict[str, str]:
     row = {"name": entry.name, "summary": entry.summary, "paper": entry.paper}
-    if entry.name in ALGORITHMS and ALGORITHMS.entry(entry.name) is entry:
+    if hasattr(entry.thing, "sketch"):
+        from covey.algorithms import make_algorithm
+
         row["plan"] = make_algorithm(entry.name).sketch
     if entry.settings:
         row["settings"] = ", ".join(f"{name}={value}" for name, value in entry.settings.items())
@@ -127,6 +130,8 @@ def show(
     if plot is not None and not any("accuracy" in row for row in rounds):
         raise BadData(f"run {run} has no accuracy yet that could be drawn")
     if plot is not None:
+        from covey.report.curves import curves
+
         curves({run: rounds}, plot)
     if as_json:
         print(json.dumps(summary_of(record, rounds)))

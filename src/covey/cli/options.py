@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from covey.algorithms import ALGORITHMS
 from covey.errors import BadValue
 from covey.experiment import Experiment
 
@@ -70,6 +69,8 @@ def parse_set(pairs: list[str] | None) -> dict[str, Any]:
 
 def experiment(source: str, settings: dict[str, Any]) -> Experiment:
     """The experiment that `source` names (a TOML file or an algorithm), with these settings on top."""
+    from covey.algorithms import ALGORITHMS
+
     if source.endswith(".toml") or (source not in ALGORITHMS and Path(source).is_file()):
         return Experiment.read(source, settings)
     return Experiment.make({**settings, "algorithm": source})

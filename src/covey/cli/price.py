@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,12 +15,9 @@ from covey.cli.options import DEFAULT_OUT, Json, Out, Set, experiment, parse_set
 from covey.cli.progress import size
 from covey.errors import BadValue
 from covey.experiment import Experiment
-from covey.network.price import Ledger, mean_price
-from covey.network.price import price as price_of
-from covey.network.site import DEFAULT_DEVICE
-from covey.plan import leaves
-from covey.rehearse import rehearse
-from covey.store import Store
+
+if TYPE_CHECKING:
+    from covey.network.price import Ledger
 
 ROUNDS = 10
 NETWORK = "star"
@@ -82,6 +79,8 @@ def price(
 
 def _experiment(source: str, out: Path, settings: dict[str, Any]) -> Experiment:
     """What to price, on a star unless a network is named, and no more rounds than are needed for a mean."""
+    from covey.store import Store
+
     stored = None
     if (out / "covey.db").is_file():
         with Store(out) as store:
@@ -92,16 +91,20 @@ def _experiment(source: str, out: Path, settings: dict[str, Any]) -> Experiment:
 
 
 def _rehearse(wanted: Experiment) -> Ledger:
+    from covey.rehearse import rehearse
+
     with Console(stderr=True).status(f"pricing {wanted.algorithm} on {wanted.network}"):
         return rehearse(wanted)
 
 
 def _figures(wanted: Experiment, ledger: Ledger) -> dict[str, Any]:
+    from covey.network.price import mean_price
+
     return {
         "algorithm": wanted.algorithm,
         "network": wanted.network,
         "link": wanted.link or LINK,
-        "device": wanted.device or DEFAULT_DEVICE,
+        "device": _device(wanted),
         "clients": len(ledger.site.sizes),
         "model_bytes": ledger.site.model_bytes,
         "rounds": len(ledger.prices),
@@ -141,8 +144,14 @@ def _values(text: str) -> tuple[str, list[Any]]:
 
 
 def _title(wanted: Experiment) -> str:
-    on = [wanted.link or LINK, wanted.device or DEFAULT_DEVICE]
+    on = [wanted.link or LINK, _device(wanted)]
     return f"{wanted.algorithm}, {wanted.model}, {wanted.clients or 'all'} clients, {wanted.network}, {', '.join(on)}"
+
+
+def _device(wanted: Experiment) -> str:
+    from covey.network.site import DEFAULT_DEVICE
+
+    return wanted.device or DEFAULT_DEVICE
 
 
 def _lines(figures: dict[str, Any]) -> list[tuple[str, str]]:
@@ -169,6 +178,8 @@ def _cell(column: str, value: Any) -> str:
 
 def _draw(wanted: Experiment, ledger: Ledger, path: Path) -> None:
     """The last round: the first may be a warm-up."""
+    from covey.network.price import price as price_of
+    from covey.plan import leaves
     from covey.report.price import draw_price
 
     last = ledger.last

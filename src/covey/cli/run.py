@@ -10,8 +10,6 @@ import typer
 from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, experiment, parse_set, with_experiment_options
 from covey.cli.progress import bars, size
-from covey.experiment.life import resume as resume_run
-from covey.experiment.life import start
 
 
 @with_experiment_options
@@ -24,6 +22,8 @@ def run(
     settings: dict[str, Any],
 ) -> None:
     """Train: an algorithm by name, or an experiment from a TOML file; every option overrides the file."""
+    from covey.experiment.life import start  # here, as in every command: torch takes seconds, and help needs none
+
     wanted = experiment(source, {**settings, **parse_set(set_)})
     with bars() as show:
         name, summary = start(wanted, out, [show])
@@ -36,8 +36,10 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on where a run was killed; it ends with the model of one that was not, to the bit."""
+    from covey.experiment.life import resume
+
     with bars() as show:
-        name, summary = resume_run(run, out, [show])
+        name, summary = resume(run, out, [show])
     report(name, summary, as_json=as_json)
 
 
