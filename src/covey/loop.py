@@ -231,7 +231,7 @@ class Loop:
         self._step(progress, plan, before, walked)
         progress.where = walked.where
         progress.home = _home(progress.home, plan)
-        self._learn(progress, before, walked, notes.updates)
+        self._learn(progress, before, walked, dict(sorted(notes.updates.items())))  # whoever was first
         progress.seconds += time.perf_counter() - begun
         return plan, dict(walked.counts)
 
@@ -331,8 +331,8 @@ class Loop:
             before,
             progress.home,
             list(walked.where),
-            trained=walked.trained,
-            lost=walked.lost,
+            trained=sorted(walked.trained),
+            lost=sorted(walked.lost),
             updates=updates,
             asked=self.evaluator,
             views=self.layout.params,

@@ -11,7 +11,7 @@ from covey.execute.evaluate import Evaluator, LocalEvaluator
 from covey.execute.local import LocalExecutor
 from covey.execute.trainers import Task
 from covey.fleet import FleetData
-from covey.registry import Registry
+from covey.registry import Registry, WrongKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,13 @@ class Backend:
         return LocalEvaluator(work.task.layout, work.data)
 
 
-EXECUTORS: Registry[Callable[..., Backend]] = Registry("executor")
+def _own(thing: object) -> Callable[..., Backend]:
+    if isinstance(thing, type) and issubclass(thing, Backend):
+        return thing
+    raise WrongKind("a subclass of covey.execute.backend.Backend, as in examples/processes.py")
+
+
+EXECUTORS: Registry[Callable[..., Backend]] = Registry("executor", _own)
 
 
 @EXECUTORS.register("local")

@@ -89,11 +89,7 @@ class LocalExecutor:
         trainer = self.chooser.trainer(jobs, self.rounds)
         for trained in trainer.train(jobs, self.memory):
             client = jobs[trained.job].client
-            changes = {}
-            if trained.memory and trained.finite:
-                before = self.memory.of(client)
-                changes = {name: new - before[name] for name, new in trained.memory.items()}
-                self.memory.put(client, trained.memory)
+            changes = self.memory.change(client, trained)
             samples = float(self.task.deck.sizes[client])
             yield tickets[trained.job], Answer(trained.model, samples, trained.steps, changes, trained.finite)
 
@@ -103,7 +99,7 @@ class LocalExecutor:
 
     def restore(self, state: ExecutorState) -> None:
         """Go back to such a state."""
-        self.memory.own = {name: dict(state["memory"][name]) for name in self.memory.own}
+        self.memory.restore(state["memory"])
         self.chooser.adopt(state["choices"])
 
     def close(self) -> None:

@@ -66,9 +66,27 @@ class Memory:
         for name, vector in vectors.items():
             self.own[name][client] = vector
 
+    def change(self, client: int, trained: Trained) -> dict[str, Tensor]:
+        """Remember what a training left behind, and say by how much it differs; one that went wrong leaves nothing."""
+        if not trained.finite:
+            return {}
+        before = self.of(client)
+        self.put(client, trained.memory)
+        return {name: new - before[name] for name, new in trained.memory.items()}
+
+    def only(self, client: int) -> Memory:
+        """The part of it that one client has, to be sent to where it trains."""
+        part = Memory(list(self.own), len(self._zero))
+        part.own = {name: {client: v[client]} if client in v else {} for name, v in self.own.items()}
+        return part
+
     def copy(self) -> dict[str, dict[int, Tensor]]:
         """All of it as it is now; the vectors themselves are never changed."""
         return {name: dict(vectors) for name, vectors in self.own.items()}
+
+    def restore(self, kept: Mapping[str, Mapping[int, Tensor]]) -> None:
+        """Go back to such a copy."""
+        self.own = {name: dict(kept[name]) for name in self.own}
 
 
 @dataclass(frozen=True, eq=False)
