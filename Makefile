@@ -1,7 +1,9 @@
 # Every target sets up what it needs: a virtual environment in .venv with the pinned versions of constraints.txt.
 PYTHON ?= python3
 BIN := .venv/bin
+CORE := .venv/.core
 READY := .venv/.ready
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: help setup demo test coverage lint types imports fuzz kills mutants bench peers docs clean
 .DEFAULT_GOAL := help
@@ -11,13 +13,17 @@ help: ## show this list
 
 setup: $(READY) ## make .venv and install covey with everything it is tested with
 
-$(READY): pyproject.toml constraints.txt
+$(CORE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(PIP) torch
+	$(PIP) --editable .
 	@touch $@
 
-demo: $(READY) ## compare algorithms on built-in data: progress, a table, a picture
+$(READY): $(CORE)
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+demo: $(CORE) ## the five systems beside FedAvg and HierFAVG on built-in data: progress, a table, a picture
 	$(BIN)/covey compare --out demo
 
 test: $(READY) lint types ## lint, types and the whole test suite

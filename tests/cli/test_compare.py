@@ -1,7 +1,7 @@
 import pytest
 from tests.cli.conftest import SMALL
 
-from covey.cli.compare import ARCHITECTURES
+from covey.cli.compare import SYSTEMS
 from covey.store import Store
 
 
@@ -11,31 +11,73 @@ def compare(covey):
 
 
 def test_a_table_and_a_picture(compare, tmp_path):
-    said = compare("fedavg", "ring", "stars", "--set", "groups=2")
-    title, head, *rows, last = said.out.splitlines()
-    assert title.strip() == "digits, 4 clients, dirichlet:0.3, softmax-regression, 3 rounds"
-    assert head.split()[:2] == ["algorithm", "accuracy"]
-    assert [row.split()[0] for row in rows] == ["fedavg", "ring", "stars"]
-    assert last == "picture: runs/compare-fedavg-digits-1.png"
-    assert (tmp_path / "runs" / "compare-fedavg-digits-1.png").read_bytes().startswith(b"\x89PNG")
+    said = compare("fedavg", "ring", "--set", "ring.epochs=2")
+    title, head, *rows = said.out.splitlines()
+    assert title.startswith(
+        "digits, 4 clients, dirichlet:0.1, softmax-regression: 62.4 kB of traffic each, 3 to 7 rounds"
+    )
+    assert head.split()[:2] == ["run", "accuracy"]
+    assert [row.split()[0] for row in rows[:2]] == ["fedavg", "ring"]
+    assert rows[-1] == "picture: runs/comparison.png"
+    assert (tmp_path / "runs" / "comparison.png").read_bytes().startswith(b"\x89PNG")
     assert "\x1b" not in said.out
-    assert said.err == ""
-
-
-def test_all_eight_architectures_and_fedavg_on_one_fleet(compare, tmp_path):
-    found = compare("--rounds", "1", "--json").json
-    assert [summary["algorithm"] for summary in found["runs"]] == ["fedavg", *ARCHITECTURES]
-    assert len(ARCHITECTURES) == 8
-    assert (tmp_path / found["picture"]).exists()
-    models = {summary["algorithm"]: summary["models"] for summary in found["runs"]}
-    assert {name for name, count in models.items() if count > 1} == {"stars", "rings"}
-    by_name = {summary["algorithm"]: summary for summary in found["runs"]}
-    assert by_name["ring"]["traffic_bytes"] < by_name["star"]["traffic_bytes"]
-
-
-def test_a_setting_goes_to_those_who_have_it(compare, tmp_path):
-    runs = compare("fedavg", "stars", "--set", "groups=4", "--set", "sample=0.5", "--json").json["runs"]
     with Store(tmp_path / "runs") as store:
-        options = {summary["algorithm"]: store.get(summary["run"]).config["options"] for summary in runs}
-    assert options["fedavg"] == {"sample": 0.5}
-    assert (options["stars"]["groups"], options["stars"]["sample"]) == (4, 0.5)
+        assert {r.config["algorithm"]: r.config["epochs"] for r in store.runs()} == {"fedavg": 1, "ring": 2}
+
+
+def test_the_five_systems_beside_fedavg_and_hierfavg(compare):
+    found = compare("--budget", "rounds", "--json").json
+    assert [row["name"] for row in found["rows"]] == SYSTEMS
+    assert len(SYSTEMS) == 7
+    for row in found["rows"]:
+        assert row["rounds"] == 3
+        assert 0 <= row["accuracy"] <= 1
+        assert 0 <= row["own_accuracy"] <= 1
+        assert row["traffic_bytes"] > 0
+        assert row["simulated_seconds"] > 0
+        assert row["settings"]["algorithm"] == row["name"]
+
+
+def test_seeds_and_algorithms_as_options(compare):
+    found = compare("--algorithms", "fedavg,star-rings", "--seeds", "2", "--set", "groups=2", "--json").json
+    fedavg, rings = found["rows"]
+    assert (fedavg["seeds"], rings["settings"]["groups"]) == ([0, 1], 2)
+    assert fedavg["accuracy"] == pytest.approx(sum(fedavg["values"]["accuracy"]) / 2)
+    assert fedavg["accuracy_spread"] >= 0
+
+
+def test_a_file_and_again(covey, tmp_path):
+    (tmp_path / "two.toml").write_text(
+        'clients = 4\nsamples = 20\nrounds = 2\nmode = "one-by-one"\nedges = 1\n'
+        '[comparison]\ntitle = "two"\nexpect = ["ring > fedavg"]\n'
+        '[[runs]]\nalgorithm = "fedavg"\n[[runs]]\nalgorithm = "ring"\n'
+    )
+    first = covey("compare", "two.toml", "--json").json
+    again = covey("compare", "two.toml", "--json").json
+    assert first["rows"] == again["rows"]
+    assert [order["claim"] for order in first["orders"]] == ["ring > fedavg"]
+    assert covey("run", "two.toml", "--only", "ring", "--json").json["algorithm"] == "ring"
+    assert covey("run", "two.toml").complaint.startswith("experiment two.toml holds several runs")
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_tables_fit_the_terminal(compare, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    said = compare("fedavg", "ring", "--seeds", "2")
+    assert max(len(line) for line in said.out.splitlines()) <= columns
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["fedavgg"], "algorithm is 'fedavgg'"),
+        (["fedavg", "--set", "ring.epochs=2"], "run is 'ring'"),
+        (["fedavg", "--set", "nope=2"], "setting is 'nope'"),
+        (["fedavg", "--budget", "money"], "budget is 'money'"),
+        (["fedavg", "--seeds", "x"], "seeds is 'x'"),
+        (["fedavg", "--plot", "x"], "plot is 'x'"),
+        (["no.toml"], "experiment no.toml cannot be read"),
+    ],
+)
+def test_what_cannot_be_compared(compare, words, sentence):
+    assert compare(*words).complaint.startswith(sentence)

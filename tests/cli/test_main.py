@@ -2,17 +2,20 @@
 
 import contextlib
 import gzip
+import io
 import json
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 from tests.cli.conftest import SMALL
 from tests.fakes import full_disk
 
 import covey as package
 from covey.cli import listing
 from covey.cli import run as run_command
+from covey.cli.progress import Watch
 
 
 @pytest.mark.parametrize(
@@ -173,13 +176,14 @@ def test_a_pipe_that_closes_early_is_no_fault(covey, monkeypatch):
 def test_ctrl_c_says_how_to_go_on(covey, small, monkeypatch):
     whole = small("fedavg", "--json").json
 
-    def stop(report):
-        if report.metrics["round"] == 2:
-            raise KeyboardInterrupt  # not by a signal, which a process in the background may be deaf to
+    class Stops(Watch):
+        def __call__(self, report):
+            if report.metrics["round"] == 2:
+                raise KeyboardInterrupt  # not by a signal, which a process in the background may be deaf to
 
     @contextlib.contextmanager
     def interrupted():
-        yield stop
+        yield Stops(Console(file=io.StringIO()))
 
     with monkeypatch.context() as patch:
         patch.setattr(run_command, "bars", interrupted)

@@ -2,7 +2,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from covey.errors import BadValue
-from covey.report.curves import curves
+from covey.report.curves import bands, curves
 
 ONE = [
     {"round": r, "accuracy": r / 10, "own_accuracy": r / 20, "models": 1, "traffic_bytes": r * 2_000_000}
@@ -25,13 +25,19 @@ def lines(axes):
 
 def test_a_line_a_run_over_rounds_and_traffic(drawn, tmp_path):
     curves({"fedavg": ONE, "rings": SEVERAL}, tmp_path / "curves.png", title="digits")
-    rounds, traffic = drawn[0].axes
+    rounds, traffic, own_rounds, own_traffic = drawn[0].axes
     assert lines(rounds) == {
         "fedavg": [(1, 0.1), (2, 0.2), (3, 0.3)],
-        "rings (clients' own)": [(1, 0.05), (2, 0.1)],  # the third round was not evaluated
+        "rings": [(1, 0.1), (2, 0.2)],  # the third round was not evaluated
     }
+    assert lines(own_rounds)["rings"] == [(1, 0.05), (2, 0.1)]
     assert lines(traffic)["fedavg"] == [(2, 0.1), (4, 0.2), (6, 0.3)]
+    assert lines(own_traffic)["fedavg"] == [(2, 0.05), (4, 0.1), (6, 0.15)]
     assert (rounds.get_xlabel(), traffic.get_xlabel()) == ("global round", "traffic, MB")
+    assert (rounds.get_ylabel(), own_rounds.get_ylabel()) == (
+        "accuracy of the global model",
+        "clients' accuracy on their own data",
+    )
     assert (traffic.get_xscale(), rounds.get_ylim()) == ("linear", (0, 1))
     assert drawn[0].get_suptitle() == "digits"
 
@@ -41,8 +47,22 @@ def test_a_panel_for_what_every_run_has(drawn, tmp_path):
     curves({"a": timed, "b": timed}, tmp_path / "curves.png")
     curves({"a": timed, "b": ONE}, tmp_path / "curves.png")
     curves({"a": timed}, tmp_path / "curves.png", over=["simulated_seconds"])
-    assert [len(figure.axes) for figure in drawn] == [4, 2, 1]
+    assert [len(figure.axes) for figure in drawn] == [2 * 4, 2 * 2, 2 * 1]
     assert lines(drawn[2].axes[0])["a"] == [(0.5, 0.1), (1, 0.2), (1.5, 0.3)]
+
+
+def test_lines_that_coincide_are_both_seen(drawn, tmp_path):
+    curves({"fedavg": ONE, "star": ONE, "other": [row | {"accuracy": 0.9} for row in ONE]}, tmp_path / "curves.png")
+    below, above, other = drawn[0].axes[0].lines
+    assert (below.get_linestyle(), above.get_linestyle(), other.get_linestyle()) == ("-", "--", "-")
+    assert below.get_linewidth() > above.get_linewidth()
+
+
+def test_seeds_are_a_mean_and_a_band(drawn, tmp_path):
+    bands({"a": [ONE, [row | {"accuracy": 0.9} for row in ONE[:2]]]}, tmp_path / "curves.png", over=["round"])
+    axes = drawn[0].axes[0]
+    assert lines(axes)["a"] == [(1, (0.1 + 0.9) / 2), (2, (0.2 + 0.9) / 2)]  # as far as both go
+    assert len(axes.collections) == 1
 
 
 def test_a_picture_is_written_where_there_was_no_folder(tmp_path):

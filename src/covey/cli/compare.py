@@ -1,28 +1,53 @@
-"""`covey compare`: several algorithms on the same fleet, side by side."""
+"""`covey compare`: several algorithms on the same fleet at an equal budget, side by side."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from covey.cli.console import console
+from covey.cli.console import console, plain, visible
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, parse_set, with_experiment_options
-from covey.cli.progress import bars, size
-from covey.errors import UnknownName
-from covey.experiment import Experiment
+from covey.cli.progress import Watch, bars
+from covey.cli.results import figures, heading, print_rows
+from covey.compare import Cell, Comparison, Done, carry_out, rows_of, seeds_from, verdicts
+from covey.errors import BadValue, UnknownName
+from covey.report.curves import bands
+from covey.report.picture import check_ending
 
-DEFAULTS: dict[str, Any] = {"clients": 30, "rounds": 15, "lr": 0.1, "model": "softmax-regression"}
-OWN_DEFAULTS: dict[str, dict[str, Any]] = {"star-stars": {"tau2": 2}, "ring-stars": {"tau2": 2}}  # else FedAvg's curve
-ARCHITECTURES = ["star", "ring", "star-stars", "star-rings", "ring-stars", "ring-rings", "stars", "rings"]
+SYSTEMS = ["fedavg", "hierfavg", "fedavg-ic", "tornadoes", "ihc-fl", "group-fel", "fedgsp"]
+"""What is compared unless algorithms are named: FedAvg, HierFAVG, and the five systems that are measured by them."""
+OWN: dict[str, dict[str, Any]] = {
+    "hierfavg": {"tau2": 2},
+    "fedavg-ic": {"groups": 5, "tau2": 2},
+    "tornadoes": {"chains": 2, "tau1": 1, "tau2": 2},
+    "group-fel": {"group_rounds": 2, "sample": 0.5},
+    "fedgsp": {"beta": 5},
+}
+"""Settings for a fleet of 50 with one epoch at a time; the papers' are for larger fleets and longer rounds."""
 
 
-@with_experiment_options
+@with_experiment_options(without=("budget",))
 def compare(
-    algorithms: Annotated[
-        list[str] | None, typer.Argument(help="which; FedAvg and the eight architectures unless given")
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ALGORITHM]...|FILE.toml", help="which; FedAvg, HierFAVG and the five systems unless given"
+        ),
+    ] = None,
+    algorithms: Annotated[str | None, typer.Option(help="the same with commas, as fedavg,fedgsp")] = None,
+    seeds: Annotated[str | None, typer.Option(help="how many (3), a range (0-4) or a list (0,2,5)")] = None,
+    equal: Annotated[
+        str | None,
+        typer.Option("--budget", help="what all may spend as much of: traffic, rounds, cost or seconds"),
+    ] = None,
+    amount: Annotated[float | None, typer.Option(help="how much of it; what the first run spends unless given")] = None,
+    target: Annotated[float | None, typer.Option(help="accuracy to reach; the first run's unless given")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="runs made at once")] = 1,
+    plot: Annotated[
+        Path | None, typer.Option(help="where the picture goes; comparison.png in --out unless given")
     ] = None,
     set_: Set = None,
     out: Out = DEFAULT_OUT,
@@ -30,62 +55,83 @@ def compare(
     *,
     settings: dict[str, Any],
 ) -> None:
-    """Run several algorithms on the same fleet: a table, and a picture of accuracy over rounds and over traffic.
+    """Several algorithms on one fleet at an equal budget: live bars, a table, a picture.
 
-    With --network also over simulated seconds.
+    Or what a TOML file compares (docs/toml.md). `--set fedgsp.beta=5` is a setting of one run. Runs that are in the
+    store already are not made again; a comparison that was stopped goes on with the same command.
     """
-    from covey.algorithms import ALGORITHMS
-    from covey.experiment.assembly import make_fleet
-    from covey.experiment.life import start
-    from covey.report.curves import curves
-    from covey.store import Store
-
-    chosen = algorithms or ["fedavg", *ARCHITECTURES]
-    given = parse_set(set_)
-    known = {*Experiment.model_fields, *(field for name in chosen for field in ALGORITHMS[name].__dataclass_fields__)}
-    for key in given:
-        if key not in known:
-            raise UnknownName("setting", key, known)
-    experiments = [_experiment(name, {**DEFAULTS, **settings}, OWN_DEFAULTS.get(name, {}) | given) for name in chosen]
-    fleet = make_fleet(experiments[0])
-    with bars() as show:
-        results = [start(wanted, out, [show], fleet=fleet) for wanted in experiments]
-    with Store(out) as store:
-        rounds = {name: store.rounds(run) for name, (run, _) in zip(chosen, results, strict=True)}
-    first = experiments[0]
-    picture = out / f"compare-{results[0][0]}.png"
-    title = f"{first.data}, {fleet.clients} clients, {first.partition}, {first.model}, {first.rounds} rounds"
-    curves(rounds, picture, title=title)
+    terms = {"seeds": seeds and seeds_from(seeds, settings.get("seed", 0)), "budget": equal, "amount": amount}
+    terms = {key: value for key, value in {**terms, "target": target}.items() if value is not None}
+    comparison = _comparison(_names(what, algorithms), {**settings, **parse_set(set_)}, terms)
+    path = check_ending(plot or out / "comparison.png", "plot")
+    with bars() as watch:
+        done, spent = carry_out(comparison, out, jobs=jobs, begins=begins(watch), ends=ends(watch))
+    rows, target = rows_of(comparison, done, spent)
+    title = heading(comparison, rows, spent)
+    if any(rounds for row in rows for rounds in row.within):
+        bands({row.entry.name: row.within for row in rows}, path, title=title, scale="linear")
+    result = figures(comparison, rows, target, spent, verdicts(comparison, rows)) | {"picture": str(path)}
     if as_json:
-        print(json.dumps({"picture": str(picture), "runs": [summary for _, summary in results]}))
+        print(json.dumps(result))
         return
-    screen = console()
-    table = Table(title=title, title_justify="left", header_style="bold", box=None)
-    timed = ["simulated s"] if first.network else []
-    for name in ("algorithm", "accuracy", "clients' own", "models", "traffic", *timed, "trainings", "seconds", "run"):
-        table.add_column(name, justify="left" if name in ("algorithm", "run") else "right")
-    best = max(summary["accuracy"] or 0.0 for _, summary in results)
-    for name, (run, summary) in zip(chosen, results, strict=True):
-        accuracy = summary["accuracy"] or 0.0
-        table.add_row(
-            name,
-            f"[bold]{accuracy:.4f}[/bold]" if accuracy == best else f"{accuracy:.4f}",
-            f"{summary.get('own_accuracy', float('nan')):.4f}",
-            str(summary["models"]),
-            size(summary["traffic_bytes"]),
-            *(f"{summary['simulated_seconds']:.2f}" for _ in timed),
-            str(summary["trainings"]),
-            f"{summary['wall_seconds']:.1f}",
-            run,
-        )
-    screen.print(table)
-    screen.print(f"picture: {picture}", soft_wrap=True)
+    print_rows(console(), comparison, rows, target, title, verdicts(comparison, rows))
+    console().print(f"picture: {plain(path)}", soft_wrap=True, highlight=False)
 
 
-def _experiment(name: str, settings: dict[str, Any], own: dict[str, Any]) -> Experiment:
-    """An algorithm's experiment; a setting of some algorithms is passed over for those that do not have it."""
+def begins(watch: Watch) -> Any:
+    """Tells the watch which run begins, and lets it see its rounds."""
+
+    def tell(cell: Cell) -> list[Watch]:
+        many = "" if cell.seed == 0 else f", seed {cell.seed}"
+        watch.say("loading, grouping, round 1", f"{cell.entry.name}{many}")
+        return [watch]
+
+    return tell
+
+
+def ends(watch: Watch) -> Any:
+    """Tells the watch that a run is over."""
+
+    def tell(done: Done) -> None:
+        watch.over()
+        if done.failure:
+            name = f"{done.cell.entry.name}, seed {done.cell.seed}"
+            watch.console.print(f"{visible(name)} failed: {visible(done.failure)}", markup=False, soft_wrap=True)
+
+    return tell
+
+
+def _names(what: list[str] | None, algorithms: str | None) -> list[str]:
+    named = [name.strip() for name in (algorithms or "").split(",") if name.strip()]
+    return [*(what or []), *named] or SYSTEMS
+
+
+def _comparison(names: list[str], given: dict[str, Any], terms: dict[str, Any]) -> Comparison:
+    """What to compare; settings of one run are named with it, as `fedgsp.beta`."""
     from covey.algorithms import ALGORITHMS
 
-    known = {*Experiment.model_fields, *ALGORITHMS[name].__dataclass_fields__}
-    kept = {key: value for key, value in own.items() if key in known}
-    return Experiment.make({**settings, **kept, "algorithm": name})
+    if len(names) == 1 and names[0] not in ALGORITHMS and (names[0].endswith(".toml") or Path(names[0]).is_file()):
+        _refuse_dots(given)
+        return Comparison.read(names[0], given, terms)
+    for name in names:
+        ALGORITHMS[name]  # or the nearest name
+    own: dict[str, dict[str, Any]] = {name: {} for name in names}
+    shared: dict[str, Any] = {}
+    for key, value in given.items():
+        name, dot, setting = key.partition(".")
+        name = name.replace("_", "-")
+        if dot and name not in own:
+            raise UnknownName("run", name, names)
+        (own[name] if dot else shared)[setting if dot else key] = value
+    runs = []
+    for name in names:
+        usual = {key: value for key, value in OWN.get(name, {}).items() if key not in shared}
+        runs.append({"algorithm": name, **usual, **own[name]})
+    edges = shared.get("edges") or min(5, shared.get("clients") or 5)
+    return Comparison.make({"network": f"tree:{edges}", **shared}, runs, **{"budget": "traffic", **terms})
+
+
+def _refuse_dots(given: dict[str, Any]) -> None:
+    for key in given:
+        if "." in key:
+            raise BadValue("set", key, "a setting of all runs of the file; edit the file for one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import tomllib
 import typing
@@ -13,6 +14,7 @@ import typer
 
 from covey.errors import BadValue
 from covey.experiment import Experiment
+from covey.experiment.settings import ON_NETWORK
 
 Out = Annotated[Path, typer.Option("--out", help="folder of the run store", envvar="COVEY_RUNS")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON value as the last line")]
@@ -20,24 +22,39 @@ Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", hel
 
 DEFAULT_OUT = Path("runs")
 NOT_OPTIONS = ("algorithm", "options")
+PANELS = {
+    "Data": ("data", "clients", "partition", "edges", "samples", "windows", "test_fraction"),
+    "Algorithm": ("local", "merge", "server", "prices"),
+    "Network": ("network", *ON_NETWORK),
+    "End of the run": ("rounds", "target_accuracy", "budget", "stop_at_seconds", "stop_at_traffic"),
+    "Output": ("evaluate_every", "checkpoint_every"),
+}
+"""Which settings are shown together in the help; all others are of training."""
 
 
-def with_experiment_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command one option for every setting; it gets those that were given as `settings`."""
+def with_experiment_options(
+    command: Callable[..., None] | None = None, *, without: tuple[str, ...] = ()
+) -> Callable[..., Any]:
+    """Give a command one option for every setting but some; it gets those that were given as `settings`."""
+    if command is None:
+        return functools.partial(with_experiment_options, without=without)
+    fields = {name: f for name, f in Experiment.model_fields.items() if name not in (*NOT_OPTIONS, *without)}
 
     def wrapped(**given: Any) -> None:
-        fields = [name for name in Experiment.model_fields if name not in NOT_OPTIONS]
         settings = {name: value for name in fields if (value := given.pop(name)) is not None}
         command(**given, settings=settings)
 
     parameters = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "settings"]
-    for name, field in Experiment.model_fields.items():
-        if name in NOT_OPTIONS:
-            continue
+    for name, field in fields.items():
         default = "" if field.default is None else f" [default: {field.default}]"
         kinds = (field.annotation, *typing.get_args(field.annotation))
         kind = next((number for number in (int, float) if number in kinds), str)
-        option = typer.Option(f"--{name.replace('_', '-')}", help=f"{field.description}{default}", show_default=False)
+        option = typer.Option(
+            f"--{name.replace('_', '-')}",
+            help=f"{field.description}{default}",
+            show_default=False,
+            rich_help_panel=panel_of(name),
+        )
         annotation = Annotated[kind | None, option]  # type: ignore[valid-type]
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
     parameters.sort(key=lambda p: p.kind)
@@ -46,6 +63,11 @@ def with_experiment_options(command: Callable[..., None]) -> Callable[..., None]
     wrapped.__doc__ = command.__doc__
     wrapped.__name__ = command.__name__
     return wrapped
+
+
+def panel_of(name: str) -> str:
+    """The group of options that a setting is shown in."""
+    return next((panel for panel, names in PANELS.items() if name in names), "Training")
 
 
 def parse_set(pairs: list[str] | None) -> dict[str, Any]:

@@ -1,54 +1,116 @@
-"""Live bars for a person, silence for a pipe."""
+"""What is going on, from the first second: live bars in a terminal or a notebook, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from covey.cli.console import plain, visible
 
 if TYPE_CHECKING:
-    from covey.loop import Callback, Report
+    from covey.loop import Report
+
+WIDE = 110  # columns from which a bar has room for loss and traffic
+NARROW = 70  # columns below which it has none for the time
+EVERY = 20.0  # seconds between lines where there is no terminal
+
+
+class Watch:
+    """Shows the runs it is told of. It is a callback of runs, too: one bar a run."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self.live = console.is_terminal or console.is_jupyter
+        self.begun = time.monotonic()
+        width = console.width
+        columns = [
+            SpinnerColumn("line", finished_text=" "),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20 if width >= WIDE else 10),
+            TextColumn("{task.fields[scores]}"),
+            *([TimeElapsedColumn()] if width >= NARROW else []),
+        ]
+        self.progress = Progress(*columns, console=console, disable=not self.live)
+        self.latest: dict[str, dict[str, Any]] = {}
+        self._tasks: dict[str, TaskID] = {}
+        self._waiting: TaskID | None = None
+        self._name: str | None = None  # of the next run, where its bar is to have another than its own
+        self._said = "starting"
+
+    def say(self, text: str, name: str | None = None) -> None:
+        """What is being done until the next round is over, as loading data; `name` heads the next run's bar."""
+        self._said, self._name = (f"{name}: {text}" if name else text), name
+        if self._waiting is None:
+            self._waiting = self.progress.add_task("", total=None, scores="")
+        self.progress.update(self._waiting, description=plain(self._cut(self._said)))
+
+    def __call__(self, report: Report) -> None:
+        """After every round of a run."""
+        run = report.run or "run"
+        if run not in self._tasks:
+            name = plain(self._cut(self._name or run))
+            task = self._waiting if self._waiting is not None else self.progress.add_task(name, scores="")
+            self.progress.update(task, description=name, total=report.rounds)
+            self._tasks[run], self._waiting, self._name = task, None, None
+        metrics = self.latest[run] = self.latest.get(run, {}) | report.metrics  # not every round is evaluated
+        scores = f"{metrics['round']}/{report.rounds} {self._scores(metrics)}"
+        self._said = f"{run}: round {metrics['round']} of {report.rounds}, {_words(metrics, ('accuracy', 'loss'))}"
+        self.progress.update(self._tasks[run], completed=metrics["round"], scores=scores)
+
+    def over(self) -> None:
+        """The run that is shown has ended, maybe before its last round."""
+        for task in self.progress.tasks:
+            if task.id != self._waiting and not task.finished:
+                self.progress.update(task.id, total=max(task.completed, 1), completed=max(task.completed, 1))
+
+    def _scores(self, metrics: dict[str, Any]) -> str:
+        if self.console.width < WIDE:
+            return _words(metrics, ("accuracy",))
+        return f"{_words(metrics, ('accuracy', 'loss'))} {size(metrics['traffic_bytes'])}"
+
+    def _cut(self, text: str) -> str:
+        most = max(16, self.console.width - (75 if self.console.width >= WIDE else 48))
+        return text if len(text) <= most else f"{text[: most - 1]}…"
+
+    def line(self) -> str:
+        """Where things stand, on one line."""
+        return f"{time.monotonic() - self.begun:.0f} s: {visible(self._said)}"
 
 
 @contextlib.contextmanager
-def bars(console: Console | None = None) -> Iterator[Callback]:
-    """A callback that shows one bar a run: round, accuracy, loss, traffic, time left. Quiet when not a terminal."""
-    console = console or Console(stderr=True)
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[scores]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not (console.is_terminal or console.is_jupyter),
-    )
-    tasks: dict[str, TaskID] = {}
-    latest: dict[str, dict[str, Any]] = {}
+def bars(console: Console | None = None, *, every: float = EVERY) -> Iterator[Watch]:
+    """What shows runs while the block lasts: on standard error, so that output stays clean."""
+    console = console or Console(stderr=True, emoji=False)
+    watch = Watch(console)
+    if watch.live:
+        with watch.progress:
+            yield watch
+            if watch._waiting is not None:
+                watch.progress.remove_task(watch._waiting)
+        return
+    ended = threading.Event()
 
-    def show(report: Report) -> None:
-        if report.run not in tasks:
-            tasks[report.run] = progress.add_task(report.run or "run", total=report.rounds, scores="")
-        metrics = latest[report.run] = latest.get(report.run, {}) | report.metrics  # not every round is evaluated
-        scores = " ".join(f"{name} {metrics[name]:.3f}" for name in ("accuracy", "loss") if name in metrics)
-        scores = f"{scores} {size(metrics['traffic_bytes'])}"
-        progress.update(tasks[report.run], completed=metrics["round"], scores=scores)
+    def tell() -> None:
+        while not ended.wait(every):
+            console.print(watch.line(), markup=False, highlight=False, soft_wrap=True)
 
-    with progress:
-        yield show
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _words(metrics: dict[str, Any], names: tuple[str, ...]) -> str:
+    return " ".join(f"{name} {metrics[name]:.3f}" for name in names if metrics.get(name) is not None)
 
 
 def size(count: float) -> str:

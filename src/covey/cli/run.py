@@ -10,11 +10,13 @@ import typer
 from covey.cli.console import console
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, experiment, parse_set, with_experiment_options
 from covey.cli.progress import bars, size
+from covey.compare import Comparison
 
 
 @with_experiment_options
 def run(
     source: Annotated[str, typer.Argument(metavar="ALGORITHM|FILE.toml", help="what to run")],
+    only: Annotated[str | None, typer.Option(help="which run of a file that holds several")] = None,
     set_: Set = None,
     out: Out = DEFAULT_OUT,
     as_json: Json = False,
@@ -24,10 +26,19 @@ def run(
     """Train: an algorithm by name, or an experiment from a TOML file; every option overrides the file."""
     from covey.experiment.life import start  # here, as in every command: torch takes seconds, and help needs none
 
-    wanted = experiment(source, {**settings, **parse_set(set_)})
-    with bars() as show:
-        name, summary = start(wanted, out, [show])
+    given = {**settings, **parse_set(set_)}
+    if only is None:
+        wanted = experiment(source, given)
+    else:
+        wanted = Comparison.read(source, given, {"budget": "rounds"} | _seed(given)).pick(only)
+    with bars() as watch:
+        watch.say(f"{wanted.algorithm} on {wanted.data}: loading, grouping, round 1")
+        name, summary = start(wanted, out, [watch])
     report(name, summary, as_json=as_json)
+
+
+def _seed(given: dict[str, Any]) -> dict[str, Any]:
+    return {"seeds": (given["seed"],)} if "seed" in given else {}
 
 
 def resume(
@@ -36,10 +47,11 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on where a run was killed; it ends with the model of one that was not, to the bit."""
-    from covey.experiment.life import resume
+    from covey.experiment.life import resume as resume_run
 
-    with bars() as show:
-        name, summary = resume(run, out, [show])
+    with bars() as watch:
+        watch.say("loading, finding where it was")
+        name, summary = resume_run(run, out, [watch])
     report(name, summary, as_json=as_json)
 
 

@@ -168,7 +168,11 @@ def _executor(experiment: Experiment, backend: Backend, work: Work) -> Executor:
 
 
 def _limits(experiment: Experiment) -> Limits:
-    at_most = {"cost": experiment.budget, "simulated_seconds": experiment.stop_at_seconds}
+    at_most = {
+        "cost": experiment.budget,
+        "simulated_seconds": experiment.stop_at_seconds,
+        "traffic_bytes": experiment.stop_at_traffic,
+    }
     own = [name for name in Limits.__dataclass_fields__ if name != "at_most"]
     return Limits(
         **{name: getattr(experiment, name) for name in own},

@@ -23,17 +23,17 @@ class Experiment(BaseModel):
     options: dict[str, Any] = Field(default_factory=dict, description="the algorithm's own settings")
     data: str = Field("digits", description="data set; see: covey data")
     clients: int = Field(50, ge=0, description="number of clients; 0 takes all the data set has (natural partition)")
-    partition: str = Field("dirichlet:0.3", description="how data is split over clients; see: covey list partitions")
+    partition: str = Field("dirichlet:0.1", description="how data is split over clients; see: covey list partitions")
     edges: int | None = Field(
         None, ge=1, description="edge servers the clients are attached to; 5 if there are so many"
     )
     samples: int | None = Field(None, ge=1, description="at most so many samples a client")
     windows: int | None = Field(None, ge=1, description="parts of the day in which clients are awake, one each")
     test_fraction: float = Field(0.2, ge=0, lt=1, description="share of a client's samples kept for its own test")
-    model: str = Field("2nn", description="network, or package.module:Class; see: covey list models")
+    model: str = Field("softmax-regression", description="network, or package.module:Class; see: covey list models")
     rounds: int = Field(20, ge=1, description="global rounds")
     seed: int = Field(0, ge=0, description="seed of every random number")
-    lr: float = Field(0.05, gt=0, description="clients' learning rate")
+    lr: float = Field(0.1, gt=0, description="clients' learning rate")
     batch: int = Field(10, ge=0, description="batch size; 0 is all of a client's samples")
     epochs: int = Field(1, ge=1, description="local epochs")
     momentum: float = Field(0.0, ge=0, lt=1, description="clients' momentum")
@@ -62,6 +62,7 @@ class Experiment(BaseModel):
     stop_at_seconds: float | None = Field(
         None, gt=0, description="stop when so many seconds have passed on the network"
     )
+    stop_at_traffic: float | None = Field(None, gt=0, description="stop when so many bytes have been sent")
     evaluate_every: int = Field(1, ge=1, description="rounds between evaluations")
     checkpoint_every: int = Field(1, ge=1, description="rounds between checkpoints")
     executor: str = Field("local", description="where clients train; see: covey list executors")
@@ -98,10 +99,20 @@ class Experiment(BaseModel):
     @classmethod
     def read(cls, path: str | Path, settings: dict[str, Any] | None = None) -> Experiment:
         """From a TOML file, with some settings in place of the file's."""
-        try:
-            found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise BadData(f"experiment {path} cannot be read ({error.strerror})") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise BadData(f"experiment {path} is not TOML: {error}") from None
+        found = read_toml(path)
+        if "runs" in found or "sweep" in found:
+            raise BadData(
+                f"experiment {path} holds several runs; use covey compare {path}, or --only and the name of one"
+            )
+        found.pop("comparison", None)
         return cls.make({**found, **(settings or {})})
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """What a TOML file of settings holds."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadData(f"experiment {path} cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadData(f"experiment {path} is not TOML: {error}") from None

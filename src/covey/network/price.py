@@ -164,7 +164,7 @@ class _Asked(NamedTuple):
 
 
 class NetworkMeter:
-    """The simulated seconds and joules of a run.
+    """The simulated seconds and joules of a run, and its bytes times the links they pass.
 
     A round like the one before costs what that did, unless clients sleep.
     """
@@ -175,7 +175,7 @@ class NetworkMeter:
         self._spent: dict[str, float] = {}
 
     def after(self, ran: Ran) -> dict[str, float]:
-        """Simulated seconds and joules with this round's."""
+        """Simulated seconds, joules and bytes on links with this round's."""
         begin = ran.spent.get("simulated_seconds", 0.0) if self.site.windows is not None else 0.0
         asked = _Asked(_without_rates(ran.plan), tuple(ran.where), frozenset(ran.failed), begin)
         if self._last != asked:
@@ -185,7 +185,8 @@ class NetworkMeter:
     def _measure(self, asked: _Asked) -> dict[str, float]:
         clock = Clock(self.site, begin=asked.begin, failed=asked.failed)
         _keep_time(asked.plan, self.site, clock, asked.where)
-        return {"simulated_seconds": clock.now, "joules": clock.joules()}
+        carried = float(clock.flows.carried.sum())
+        return {"simulated_seconds": clock.now, "joules": clock.joules(), "link_bytes": carried}
 
 
 class Ledger:
@@ -202,7 +203,7 @@ class Ledger:
         cost = price(ran.plan, self.site, ran.where, begin=begin, failed=ran.failed)
         self.prices.append(cost)
         self.last = ran
-        spent = {"simulated_seconds": cost.seconds, "joules": cost.joules}
+        spent = {"simulated_seconds": cost.seconds, "joules": cost.joules, "link_bytes": float(cost.carried.sum())}
         return {name: ran.spent.get(name, 0.0) + amount for name, amount in spent.items()}
 
 

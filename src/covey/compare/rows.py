@@ -1,0 +1,165 @@
+"""What came out of a comparison: one row an entry, mean and spread over the seeds, and whether orders held."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from covey.compare.comparison import Comparison, Entry
+from covey.compare.work import Done
+
+SCORES = ("accuracy", "own_accuracy")
+SPENT = ("rounds", "traffic_bytes", "trainings", "models", "wall_seconds", "simulated_seconds", "link_bytes", "cost")
+TO_TARGET = {
+    "rounds_to_target": "round",
+    "bytes_to_target": "traffic_bytes",
+    "seconds_to_target": "simulated_seconds",
+    "cost_to_target": "cost",
+}
+Rounds = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One entry: `values` has a figure a seed for every column; None where there is none."""
+
+    entry: Entry
+    settings: dict[str, Any]
+    seeds: tuple[int, ...]
+    runs: tuple[str | None, ...]
+    values: dict[str, list[float | None]]
+    failures: tuple[str, ...]
+    within: list[Rounds]  # the rounds within the budget, of every seed
+
+    def mean(self, column: str) -> float | None:
+        """The mean over the seeds; None where a seed has no figure."""
+        found = self.values.get(column, [None])
+        return None if None in found else statistics.fmean(v for v in found if v is not None)
+
+    def spread(self, column: str) -> float | None:
+        """The standard deviation over the seeds; None for a single one."""
+        found = [value for value in self.values.get(column, []) if value is not None]
+        return statistics.stdev(found) if len(found) > 1 and len(found) == len(self.seeds) else None
+
+    def reached(self, column: str) -> int:
+        """How many seeds have a figure."""
+        return sum(value is not None for value in self.values.get(column, []))
+
+    def figures(self) -> dict[str, Any]:
+        """The row as plain numbers and words."""
+        found: dict[str, Any] = {
+            "name": self.entry.name,
+            "settings": self.settings,
+            "seeds": list(self.seeds),
+            "runs": list(self.runs),
+        }
+        for column in self.values:
+            found[column] = _whole(self.mean(column))
+            if len(self.seeds) > 1:
+                found[f"{column}_spread"] = self.spread(column)
+        return found | {"values": self.values, "failures": list(self.failures)}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An order that was expected, and whether the means came out in it."""
+
+    claim: str
+    holds: bool
+
+
+def rows_of(comparison: Comparison, done: Sequence[Done], amount: float | None) -> tuple[list[Row], float | None]:
+    """One row an entry, and the target that they were to reach: the first entry's mean score unless one is given."""
+    terms = comparison.terms
+    by_entry = {
+        entry.name: [found for found in done if found.cell.entry.name == entry.name] for entry in comparison.entries
+    }
+    within = {name: [_within(d.rounds, comparison.metric, amount) for d in found] for name, found in by_entry.items()}
+    target = terms.target
+    if target is None:
+        first = [_scores(rounds, terms.tail)[terms.score] for rounds in within[comparison.entries[0].name]]
+        reached = [score for score in first if score is not None]
+        target = math.floor(100 * statistics.fmean(reached)) / 100 if reached else None
+    rows = [_row(e, by_entry[e.name], within[e.name], target, comparison) for e in comparison.entries]
+    if terms.budget == "rounds" and len(rows) > 1:
+        _add_equal_traffic(rows, terms.score)
+    return rows, target
+
+
+def verdicts(comparison: Comparison, rows: Sequence[Row]) -> list[Verdict]:
+    """Which of the expected orders came out; a score that is not there is below all, a target never reached beyond."""
+    column = comparison.terms.by or comparison.terms.score
+    none = math.inf if column.endswith("_to_target") else -math.inf
+    means = {row.entry.name: none if (mean := row.mean(column)) is None else mean for row in rows}
+    return [
+        Verdict(rule, all(means[a.strip()] > means[b.strip()] for a, b in itertools.pairwise(rule.split(">"))))
+        for rule in comparison.terms.expect
+    ]
+
+
+def _row(entry: Entry, done: Sequence[Done], within: list[Rounds], target: float | None, comparison: Comparison) -> Row:
+    terms = comparison.terms
+    values: dict[str, list[float | None]] = {}
+    for rounds in within:
+        figures = _scores(rounds, terms.tail) | _spent(rounds)
+        figures |= _to_target(rounds, terms.score, target)
+        for column, value in figures.items():
+            values.setdefault(column, []).append(value)
+    config = done[0].cell.experiment
+    return Row(
+        entry,
+        {"algorithm": config.algorithm, **entry.settings, **config.options},
+        tuple(found.cell.seed for found in done),
+        tuple(found.run for found in done),
+        values,
+        tuple(f"seed {found.cell.seed}: {found.failure}" for found in done if found.failure),
+        within,
+    )
+
+
+def _add_equal_traffic(rows: Sequence[Row], score: str) -> None:
+    """The score after the last round in which a run had sent no more than the run that sent least in all.
+
+    Where all runs are on a network, bytes count once for every link they pass.
+    """
+    everyone = [rounds for row in rows for rounds in row.within]
+    metric = "link_bytes" if all(rounds and "link_bytes" in rounds[-1] for rounds in everyone) else "traffic_bytes"
+    for seed in rows[0].seeds:
+        of_seed = [(row, row.within[row.seeds.index(seed)]) for row in rows]
+        least = min((rounds[-1][metric] for _, rounds in of_seed if rounds), default=0.0)
+        for row, rounds in of_seed:
+            row.values.setdefault("at_equal_traffic", []).append(_scores(_within(rounds, metric, least), 1)[score])
+
+
+def _within(rounds: Rounds, metric: str, amount: float | None) -> Rounds:
+    """The rounds that spent no more than the budget."""
+    return rounds if amount is None else [row for row in rounds if row.get(metric, 0.0) <= amount * (1 + 1e-9)]
+
+
+def _scores(rounds: Rounds, tail: int) -> dict[str, float | None]:
+    """The mean of each score over the last rounds that have it."""
+    found = {name: [float(row[name]) for row in rounds if row.get(name) is not None][-tail:] for name in SCORES}
+    return {name: statistics.fmean(values) if values else None for name, values in found.items()}
+
+
+def _spent(rounds: Rounds) -> dict[str, float | None]:
+    last = {**rounds[-1], "rounds": rounds[-1]["round"]} if rounds else {}
+    found = {name: last.get(name) for name in SPENT}
+    usual = ("rounds", "traffic_bytes", "trainings", "models", "wall_seconds")
+    return {name: value for name, value in found.items() if name in usual or value is not None}
+
+
+def _to_target(rounds: Rounds, score: str, target: float | None) -> dict[str, float | None]:
+    """What was spent when the score first reached the target."""
+    scored = [row for row in rounds if target is not None and row.get(score) is not None]
+    first = next((row for row in scored if row[score] >= target), {})
+    known = [column for column, metric in TO_TARGET.items() if any(metric in row for row in rounds)]
+    return {column: first.get(TO_TARGET[column]) for column in known or ("rounds_to_target", "bytes_to_target")}
+
+
+def _whole(value: float | None) -> float | int | None:
+    return int(value) if value is not None and float(value).is_integer() else value

@@ -1,0 +1,144 @@
+"""The runs of a comparison: those that a store has already are not made again, those that were killed go on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from covey.compare.comparison import Cell, Comparison
+from covey.errors import RunFailed
+from covey.experiment import Experiment
+
+if TYPE_CHECKING:
+    from covey.fleet import Fleet
+    from covey.loop import Callback
+
+OF_FLEET = ("data", "clients", "partition", "edges", "samples", "windows", "test_fraction", "seed")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run that is over: its name in the store, what it came to and its rounds, or why it failed."""
+
+    cell: Cell
+    run: str | None
+    summary: dict[str, Any] = field(default_factory=dict)
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    failure: str | None = None
+    fresh: bool = True  # made now, not found in the store
+
+
+Begins = Callable[[Cell], "Sequence[Callback]"]
+"""Told which run begins; gives the callbacks that watch it."""
+Ends = Callable[[Done], None]
+
+
+def carry_out(
+    comparison: Comparison,
+    out: str | Path,
+    *,
+    jobs: int = 1,
+    begins: Begins = lambda cell: (),
+    ends: Ends = lambda done: None,
+) -> tuple[list[Done], float | None]:
+    """Every run of a comparison, and the amount of the budget that was equal for all.
+
+    Where the comparison gives no amount, it is what the first entry spends with the first seed. With several jobs runs
+    are made at once, each in a process of its own, and `begins` is not called.
+    """
+    amount = comparison.terms.amount
+    if comparison.terms.budget == "rounds":
+        return list(_all(comparison.cells(), out, jobs, begins, ends)), None
+    known: list[Done] = []
+    if amount is None:
+        first = comparison.cells()[0]
+        known = list(_all([first], out, 1, begins, ends))
+        if known[0].failure is not None:
+            raise RunFailed(f"{first.entry.name}, whose spending is the budget, failed: {known[0].failure}")
+        amount = float(known[0].rounds[-1][comparison.metric])
+    rest = comparison.cells(amount)[len(known) :]
+    return [*known, *_all(rest, out, jobs, begins, ends)], amount
+
+
+def _all(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, ends: Ends) -> Iterator[Done]:
+    """The runs in their order; `ends` hears of each as it is over."""
+    if jobs > 1 and len(cells) > 1:
+        yield from _at_once(cells, out, jobs, ends)
+        return
+    fleets = _Fleets()
+    for cell in cells:
+        done = _one(cell, out, fleets, begins)
+        ends(done)
+        yield done
+
+
+def _at_once(cells: Sequence[Cell], out: str | Path, jobs: int, ends: Ends) -> Iterable[Done]:
+    threads = max(1, (os.cpu_count() or 1) // jobs)
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _set_threads, (threads,)) as pool:
+        asked = {pool.submit(_alone, cell, str(out)): number for number, cell in enumerate(cells)}
+        found: dict[int, Done] = {}
+        try:
+            for future in as_completed(asked):
+                found[asked[future]] = done = future.result()
+                ends(done)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [found[number] for number in range(len(cells))]
+
+
+def _set_threads(threads: int) -> None:
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def _alone(cell: Cell, out: str) -> Done:
+    return _one(cell, out, _Fleets(), lambda _: ())
+
+
+def _one(cell: Cell, out: str | Path, fleets: _Fleets, begins: Begins) -> Done:
+    """One run: found, gone on with, or made."""
+    from covey.experiment.life import resume, start  # torch takes seconds, and to read a comparison needs none
+    from covey.store import Store
+
+    config = cell.experiment.model_dump(mode="json")
+    found = status = None
+    with Store(out) as store:
+        for record in store.runs():
+            if record.status in ("finished", "interrupted") and record.config == config:
+                found, status = record.run, record.status
+                if status == "finished":
+                    return Done(cell, found, record.summary, store.rounds(found), fresh=False)
+    callbacks = begins(cell)
+    try:
+        fleet = fleets.get(cell.experiment)
+        if found is None:
+            found, summary = start(cell.experiment, out, callbacks, fleet=fleet)
+        else:
+            found, summary = resume(found, out, callbacks, fleet=fleet)
+    except RunFailed as error:
+        return Done(cell, found, failure=str(error))
+    with Store(out, read_only=True) as store:
+        return Done(cell, found, summary, store.rounds(found))
+
+
+class _Fleets:
+    """The fleet of the last run, which is often the next one's."""
+
+    def __init__(self) -> None:
+        self.last: tuple[tuple[Any, ...], Fleet] | None = None
+
+    def get(self, experiment: Experiment) -> Fleet:
+        """The fleet of these settings."""
+        from covey.experiment.assembly import make_fleet
+
+        asked = tuple(getattr(experiment, name) for name in OF_FLEET)
+        if self.last is None or self.last[0] != asked:
+            self.last = asked, make_fleet(experiment)
+        return self.last[1]

@@ -1,0 +1,65 @@
+import math
+
+import pytest
+
+from covey.compare import Comparison, Done, rows_of, verdicts
+
+
+def rounds(*accuracies, traffic=10):
+    return [
+        {"round": r, "accuracy": a, "own_accuracy": a / 2, "traffic_bytes": r * traffic, "models": 1, "trainings": r}
+        for r, a in enumerate(accuracies, 1)
+    ]
+
+
+def made(curves, **terms):
+    """A comparison of runs `a`, `b` … whose rounds are known, one list a seed."""
+    seeds = range(len(next(iter(curves.values()))))
+    comparison = Comparison.make({}, [{"name": name} for name in curves], seeds=tuple(seeds), **terms)
+    done = [Done(cell, "run", {}, curves[cell.entry.name][cell.seed]) for cell in comparison.cells()]
+    return comparison, done
+
+
+def test_mean_and_spread():
+    comparison, done = made({"a": [rounds(0.1, 0.5), rounds(0.2, 0.7)]})
+    (row,), target = rows_of(comparison, done, None)
+    figures = row.figures()
+    assert figures["accuracy"] == pytest.approx((0.5 + 0.7) / 2)
+    assert figures["accuracy_spread"] == pytest.approx(math.sqrt(2 * 0.1**2 / (2 - 1)))
+    assert figures["own_accuracy"] == pytest.approx(0.3)
+    assert (figures["rounds"], figures["seeds"], target) == (2, [0, 1], 0.6)
+    assert figures["rounds_to_target"] is None  # seed 0 never gets to 0.6
+    assert figures["values"]["rounds_to_target"] == [None, 2]
+
+
+def test_only_rounds_within_the_budget_count():
+    comparison, done = made({"a": [rounds(0.1, 0.5, 0.9)]}, budget="traffic", amount=25)
+    (row,), _ = rows_of(comparison, done, 25)
+    assert (row.mean("accuracy"), row.mean("traffic_bytes")) == (0.5, 20)
+
+
+def test_a_first_round_beyond_the_budget():
+    comparison, done = made({"a": [rounds(0.1)]}, budget="traffic", amount=5)
+    (row,), target = rows_of(comparison, done, 5)
+    assert (row.figures()["accuracy"], row.figures()["rounds"], target) == (None, None, None)
+
+
+def test_the_score_at_equal_traffic():
+    comparison, done = made({"a": [rounds(0.1, 0.2, 0.3, traffic=10)], "b": [rounds(0.4, 0.5, traffic=10)]})
+    rows, _ = rows_of(comparison, done, None)
+    assert [row.mean("at_equal_traffic") for row in rows] == [0.2, 0.5]  # 20 bytes are the least of all
+
+
+def test_a_tail():
+    comparison, done = made({"a": [rounds(0.1, 0.5, 0.9)]}, tail=2)
+    assert rows_of(comparison, done, None)[0][0].mean("accuracy") == pytest.approx(0.7)
+
+
+def test_orders():
+    curves = {"a": [rounds(0.9, 0.7)], "b": [rounds(0.1, 0.75)], "c": [rounds(0.2, 0.3)]}
+    comparison, done = made(curves, expect=["b > a > c", "a > b"])
+    rows, _ = rows_of(comparison, done, None)
+    assert [order.holds for order in verdicts(comparison, rows)] == [True, False]
+    comparison, done = made(curves, expect=["c > b > a"], by="rounds_to_target", target=0.7)
+    rows, _ = rows_of(comparison, done, None)
+    assert [order.holds for order in verdicts(comparison, rows)] == [True]  # never, in round 2, in round 1

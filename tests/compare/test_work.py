@@ -1,0 +1,79 @@
+import pytest
+
+from covey.compare import Comparison, carry_out, rows_of, verdicts
+from covey.errors import RunFailed
+from covey.store import Store
+
+SMALL = {"clients": 4, "samples": 20, "rounds": 2, "model": "softmax-regression", "mode": "one-by-one", "edges": 1}
+
+
+def compare(tmp_path, *runs, jobs=1, shared=(), **terms):
+    comparison = Comparison.make({**SMALL, **dict(shared)}, runs, **terms)
+    done, amount = carry_out(comparison, tmp_path / "runs", jobs=jobs)
+    return comparison, done, amount
+
+
+def test_at_equal_traffic_nobody_counts_more_than_the_first_run_spent(tmp_path):
+    comparison, done, amount = compare(tmp_path, {"algorithm": "fedavg"}, {"algorithm": "ring"}, budget="traffic")
+    model = 650 * 4
+    assert amount == 2 * (4 + 4) * model  # to 4 clients and back, twice
+    rows, target = rows_of(comparison, done, amount)
+    fedavg, ring = (row.figures() for row in rows)
+    assert (fedavg["rounds"], fedavg["traffic_bytes"]) == (2, 16 * model)
+    assert ring["traffic_bytes"] <= amount <= done[1].summary["traffic_bytes"]
+    assert 2 < ring["rounds"] == done[1].summary["rounds"] - 1  # the round that went beyond does not count
+    assert target is not None
+    assert fedavg["rounds_to_target"] <= 2
+
+
+def test_runs_that_are_done_are_not_made_again(tmp_path):
+    first = compare(tmp_path, {"algorithm": "fedavg"}, {"algorithm": "ring"})[1]
+    again = compare(tmp_path, {"algorithm": "fedavg"}, {"algorithm": "ring"}, {"algorithm": "star"}, seeds=[0, 1])[1]
+    assert [done.fresh for done in first] == [True, True]
+    assert [done.fresh for done in again] == [False, False, True, True, True, True]
+    assert [done.run for done in again[:2]] == [done.run for done in first]
+    with Store(tmp_path / "runs") as store:
+        assert len(store.runs()) == 6
+
+
+def test_a_run_that_was_killed_goes_on(tmp_path):
+    comparison = Comparison.make(SMALL, [{}])
+
+    class Killed(BaseException):
+        pass
+
+    def stop(report):
+        if report.metrics["round"] == 2:
+            raise Killed
+
+    with pytest.raises(Killed):
+        carry_out(comparison, tmp_path / "runs", begins=lambda cell: [stop])
+    (done,), _ = carry_out(comparison, tmp_path / "runs")
+    assert done.summary["rounds"] == 2
+    with Store(tmp_path / "runs") as store:
+        assert [record.status for record in store.runs()] == ["finished"]
+        assert [event["kind"] for event in store.events(done.run)] == ["resumed"]
+
+
+def test_several_at_once_give_the_same(tmp_path):
+    runs = [{"algorithm": "fedavg"}, {"algorithm": "ring"}]
+    alone = compare(tmp_path / "a", *runs)[1]
+    together = compare(tmp_path / "b", *runs, jobs=2)[1]
+    assert [d.summary["model_sha256"] for d in together] == [d.summary["model_sha256"] for d in alone]
+    assert [d.cell.entry.name for d in together] == ["fedavg", "ring"]
+
+
+def test_a_run_that_fails_does_not_keep_the_others_from_ending(tmp_path):
+    comparison, done, amount = compare(
+        tmp_path, {"algorithm": "fedavg"}, {"name": "hot", "algorithm": "fedavg", "lr": 1e38}, expect=["fedavg > hot"]
+    )
+    rows, _ = rows_of(comparison, done, amount)
+    assert rows[0].figures()["rounds"] == 2
+    assert rows[1].figures()["accuracy"] is None
+    assert "lower lr" in rows[1].failures[0]
+    assert [order.holds for order in verdicts(comparison, rows)] == [True]
+
+
+def test_a_budget_of_a_run_that_fails(tmp_path):
+    with pytest.raises(RunFailed, match="whose spending is the budget"):
+        compare(tmp_path, {"lr": 1e38}, budget="traffic")
