@@ -45,6 +45,9 @@ class Pool:
     def restore(self, state: dict[str, Any]) -> None:
         self.memory.restore(state["memory"])
 
+    def news(self) -> list[str]:
+        return []
+
     def close(self) -> None:
         self.pool.shutdown(cancel_futures=True)
 

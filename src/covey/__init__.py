@@ -8,12 +8,8 @@ Star at cloud
 └─ Train 2
 """
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-# Threads that wait for work should sleep, not spin: on a busy machine that is many times faster. Read when torch loads.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from covey.algorithms import ALGORITHMS, Algorithm, Architecture, FedAvg, Outcome, State, make_algorithm

@@ -244,6 +244,8 @@ class Loop:
         sizes = self.fleet.sizes.tolist()
         brief = self._brief(progress, attempt)
         walked = walk(plan, progress.models, sizes, self.executor, progress.where, brief=brief, observe=notes.take)
+        for text in self.executor.news():
+            self._note(progress.round, "executor", text)
         progress.traffic += walked.traffic
         progress.trainings += len(walked.trained)
         ran = Ran(progress.round, plan, tuple(progress.where), walked.failed, dict(progress.spent))

@@ -70,6 +70,10 @@ class Understudy:
     def restore(self, state: ExecutorState) -> None:
         """Nothing to go back to."""
 
+    def news(self) -> list[str]:
+        """Nothing happens here."""
+        return []
+
     def close(self) -> None:
         """Nothing is held."""
 

@@ -151,6 +151,9 @@ class Unruly:
     def restore(self, state):
         self.executor.restore(state)
 
+    def news(self):
+        return self.executor.news()
+
     def close(self):
         self.executor.close()
 

@@ -193,8 +193,8 @@ def test_models_are_merged_as_they_come():
     alive, most = [], []
     trainer = executor.chooser.trainer
 
-    def watched(jobs, horizon):
-        real = trainer(jobs, horizon)
+    def watched(way):
+        real = trainer(way)
 
         class Watch:
             def train(self, *given):

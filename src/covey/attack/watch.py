@@ -46,6 +46,10 @@ class Tampering:
         """The other executor's."""
         self.executor.restore(state)
 
+    def news(self) -> list[str]:
+        """The other executor's."""
+        return self.executor.news()
+
     def close(self) -> None:
         """The other executor's."""
         self.executor.close()

@@ -1,138 +1,129 @@
-"""Which way of training is fastest here: measured, not guessed, and remembered.
+"""How a wave of clients is trained: decided by a rule, not timed, so that the same command gives the same model.
 
-A choice is remembered per model, batch, rule and size of wave, in the user's cache folder, so that the same command
-trains in the same way, and thus to the same model, the next time; a run also keeps its choices in its checkpoints.
+A model that works under `vmap` and whose step is small is trained in stacks: one client's step does not fill a core,
+and a stack shares the cost of every operation among its clients. A model whose step is large fills a core by itself and
+is trained one client after another. Stacks of convolutions gain from being compiled, which takes a while and pays in
+long runs; products of matrices do not gain. The figures behind the constants are in docs/performance.md.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import hashlib
-import inspect
-import json
-import os
-import time
+import functools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import pooch
 import torch
+from torch import nn
 
 from covey.errors import BadValue
 from covey.execute.effects import Job
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task, Trainer
+from covey.models.flops import count_flops
 
-THREADS = torch.get_num_threads()
 MODES = ("auto", "one-by-one", "stacked", "compiled")
-STACK_VALUES = 2**26  # at most so many parameters in one stack: 256 MB
-CHUNKS = (8, 32, 128)
-COMPILE_PAYS = 90.0  # seconds of stacked training from which compiling is tried
+FILLS_A_CORE = 1e8  # operations of one client's step from which clients are not stacked
+FILLS_THREADS = 2e7  # operations of one client's step from which it is spread over all threads
+STACK_VALUES = 2**23  # parameters in one stack, about: beyond that it falls out of the processor's caches
+LARGEST_STACK = 128
+SPEED = 2e10  # operations a second, about, of stacked convolutions that are not compiled
+COMPILE_PAYS = 90.0  # seconds of such training from which compiling pays
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One way of training: the mode, how many clients are stacked, and on how many threads."""
+class Way:
+    """One way of training: the mode, how many clients are stacked, and whether on all threads or on one."""
 
     mode: str
     chunk: int = 1
-    threads: int = 1
+    spread: bool = True
 
 
 class Chooser:
-    """Gives the trainer for a wave of jobs, measuring where nothing is remembered."""
+    """Gives the trainer for a wave of jobs; `rounds` is how many such waves the whole run has, about."""
 
-    def __init__(self, task: Task, mode: str = "auto") -> None:
+    def __init__(self, task: Task, mode: str = "auto", rounds: int = 1) -> None:
         if mode not in MODES:
             raise BadValue("mode", mode, f"one of {', '.join(MODES)}")
-        self.task, self.mode = task, mode
-        self.choices: dict[str, Choice] = {}
+        self.task, self.mode, self.rounds = task, mode, rounds
+        self.news: list[str] = []
         self._trainers: dict[tuple[str, int], Trainer] = {}
-        self._name = _fingerprint(task)
-        self._stacks: bool | None = None
+        self._obstacle: str | None = None
+        self._tried = False
 
-    def trainer(self, jobs: Sequence[Job], horizon: int) -> Trainer:
-        """The trainer for this wave; `horizon` is about how many such waves the whole run has."""
-        choice = self.choose(jobs, horizon)
-        torch.set_num_threads(choice.threads)
-        return self._make(choice)
+    def choose(self, jobs: Sequence[Job]) -> Way:
+        """The way for this wave."""
+        alone = Way("one-by-one", spread=self.work >= FILLS_THREADS)
+        large = self.mode == "auto" and self.work >= FILLS_A_CORE
+        if self.mode == "one-by-one" or large or len(jobs) == 1 or self.obstacle(jobs[0]) is not None:
+            return alone
+        chunk = _even(len(jobs), max(1, min(LARGEST_STACK, STACK_VALUES // self.task.layout.size)))
+        seconds = sum(map(self.task.steps, jobs)) * self.rounds * self.work / SPEED
+        pays = self.mode == "auto" and self._convolves and seconds > COMPILE_PAYS
+        return Way("compiled" if self.mode == "compiled" or pays else "stacked", chunk)
 
-    def choose(self, jobs: Sequence[Job], horizon: int) -> Choice:
-        """The choice for this wave, remembered or measured."""
-        wave = 1 << (len(jobs) - 1).bit_length()
-        steps = sum(map(self.task.steps, jobs)) * horizon
-        long = steps * self._floor() > COMPILE_PAYS
-        key = f"{self._name} {self.mode} wave {wave}{' long' if long else ''}"
-        if key not in self.choices:
-            self.choices[key] = _recall(key) or _remember(key, self._measure(jobs, steps))
-        return self.choices[key]
-
-    def stacks(self, job: Job) -> bool:
-        """Whether the model works under vmap: no batch statistics, no operation without a batching rule."""
-        if self._stacks is None:
-            self._stacks = False
-            if not self.task.layout.has_buffers:
-                with contextlib.suppress(RuntimeError, NotImplementedError, UserWarning), warnings.catch_warnings():
-                    warnings.simplefilter("error", UserWarning)  # vmap's, where it falls back to a slow loop (LSTM)
-                    self._seconds(Choice("stacked", 2), [job, job])
-                    self._stacks = True
-        return self._stacks
-
-    def export(self) -> dict[str, list[str | int]]:
-        """The choices made so far, for a checkpoint."""
-        return {key: [choice.mode, choice.chunk, choice.threads] for key, choice in self.choices.items()}
-
-    def adopt(self, choices: dict[str, list[str | int]]) -> None:
-        """Take the choices of a checkpoint as they are."""
-        self.choices = {key: _choice(values) for key, values in choices.items()}
-
-    def _make(self, choice: Choice) -> Trainer:
-        which = (choice.mode, choice.chunk)
+    def trainer(self, way: Way) -> Trainer:
+        """The trainer that trains in that way."""
+        which = (way.mode, way.chunk)
         if which not in self._trainers:
             self._trainers[which] = (
                 OneByOne(self.task)
-                if choice.mode == "one-by-one"
-                else Stacked(self.task, choice.chunk, compiled=choice.mode == "compiled")
+                if way.mode == "one-by-one"
+                else Stacked(self.task, way.chunk, compiled=way.mode == "compiled")
             )
         return self._trainers[which]
 
-    def _most(self) -> int:
-        return max(1, STACK_VALUES // self.task.layout.size)
+    @functools.cached_property
+    def work(self) -> float:
+        """Operations of one client's step, forward and backward."""
+        module, sample = self.task.layout.module, self.task.x[:1]
+        training = module.training
+        module.eval()  # a single sample has no statistics
+        try:
+            flops = count_flops(module, sample)
+        except (RuntimeError, NotImplementedError):  # it looks at its numbers, which meta tensors do not have
+            flops = count_flops(module, sample, device="cpu")
+        finally:
+            module.train(training)
+        return flops.training * self.task.deck.batch
 
-    def _floor(self) -> float:
-        """Seconds a client's step takes at the very least: a rough bound that decides if compiling can ever pay."""
-        return 5e-6 + self.task.layout.size * 1e-9
+    @property
+    def _convolves(self) -> bool:
+        kinds = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+        return any(isinstance(part, kinds) for part in self.task.layout.module.modules())
 
-    def _measure(self, jobs: Sequence[Job], steps: int) -> Choice:
-        """The fastest way: one by one, in stacks of several sizes, and compiled where the whole work is long enough."""
-        stacks = len(jobs) > 1 and self.mode != "one-by-one" and self.stacks(jobs[0])
-        sizes = sorted({min(_even(len(jobs), chunk), self._most()) for chunk in CHUNKS}) if stacks else []
-        candidates = [Choice("stacked", size, t) for size in sizes for t in {1, THREADS} if self.mode != "compiled"]
-        if not stacks or self.mode == "auto":
-            candidates += [Choice("one-by-one", 1, threads) for threads in {1, THREADS}]
-        times = {choice: self._seconds(choice, jobs) for choice in candidates}
-        if self.mode == "compiled" or (self.mode == "auto" and min(times.values()) * steps > COMPILE_PAYS):
-            times |= {c: self._seconds(c, jobs) for c in (Choice("compiled", size, THREADS) for size in sizes)}
-        return min(times, key=lambda choice: times[choice])
+    def obstacle(self, job: Job) -> str | None:
+        """Why the model cannot be stacked, if it cannot: batch statistics, an operation without a batching rule."""
+        if not self._tried:
+            self._tried = True
+            self._obstacle = "it has batch statistics" if self.task.layout.has_buffers else self._try_to_stack(job)
+            if self._obstacle is not None:
+                self.news.append(f"clients are trained one by one, for the model cannot be stacked: {self._obstacle}")
+        return self._obstacle
 
-    def _seconds(self, choice: Choice, jobs: Sequence[Job]) -> float:
-        """Seconds per client and step; the training is thrown away."""
-        task, chunk = self.task, max(choice.chunk, 1)
-        wave = [jobs[j % len(jobs)] for j in range(chunk)]
-        wave = [Job(job.client, job.model, rate=0.0, shared=job.shared) for job in wave]
-        memory = Memory(task.rule.remembers, task.layout.size)
-        trainer = self._make(choice)
-        torch.set_num_threads(choice.threads)
-        fastest = float("inf")
-        for _ in range(2):
-            begun = time.perf_counter()
-            for _ in trainer.train(wave, memory):
-                pass
-            fastest = min(fastest, time.perf_counter() - begun)
-        return fastest / max(1, sum(map(task.steps, wave)))
+    def _try_to_stack(self, job: Job) -> str | None:
+        twice = [Job(job.client, job.model, rate=0.0, shared=job.shared)] * 2
+        memory = Memory(self.task.rule.remembers, self.task.layout.size)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", UserWarning)  # vmap's, where it falls back to a slow loop (LSTM)
+                for _ in Stacked(self.task, 2).train(twice, memory):
+                    pass
+        except (RuntimeError, NotImplementedError, UserWarning) as error:
+            return str(error).partition(" (Triggered internally")[0].strip().splitlines()[0]
+        return None
+
+
+@contextmanager
+def threads(way: Way) -> Iterator[None]:
+    """Train on as many threads as the way says; torch's own number is put back afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(before if way.spread else 1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _even(jobs: int, chunk: int) -> int:
@@ -142,58 +133,3 @@ def _even(jobs: int, chunk: int) -> int:
     (25, 100)
     """
     return -(-jobs // -(-jobs // chunk))
-
-
-def _fingerprint(task: Task) -> str:
-    module = task.layout.module
-    shape = (task.layout.shapes, repr(module), _source(module), tuple(task.x.shape[1:]), task.deck.batch)
-    setting = (repr(task.rule), repr(task.optimiser), torch.__version__, THREADS)
-    return hashlib.sha256(repr((shape, setting)).encode()).hexdigest()[:16]
-
-
-def _source(module: torch.nn.Module) -> list[str]:
-    """The code of a user's own modules: two that look alike may differ in whether they can be stacked."""
-    kinds = {type(part) for part in module.modules()}
-    with contextlib.suppress(OSError, TypeError):  # code typed at a prompt has no file
-        return sorted(inspect.getsource(kind) for kind in kinds if not kind.__module__.startswith("torch."))
-    return []
-
-
-def _choice(values: Sequence[str | int]) -> Choice:
-    mode, chunk, threads = values
-    return Choice(str(mode), int(chunk), int(threads))
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("COVEY_CACHE") or pooch.os_cache("covey")) / "choices.json"
-
-
-def _known() -> dict[str, Any]:
-    """What the cache holds; nothing where it is missing or damaged."""
-    try:
-        known = json.loads(_cache().read_text())
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}
-
-
-def _recall(key: str) -> Choice | None:
-    try:
-        return _choice(_known()[key])
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _remember(key: str, choice: Choice) -> Choice:
-    """Write the choice down; who came first wins. A cache that cannot be written is done without."""
-    path = _cache()
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if (first := _recall(key)) is not None:
-                return first
-            part = path.with_suffix(".part")
-            part.write_text(json.dumps(_known() | {key: [choice.mode, choice.chunk, choice.threads]}, indent=1))
-            part.replace(path)
-    return choice

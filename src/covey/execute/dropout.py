@@ -42,6 +42,10 @@ class Dropout:
         """The other executor's."""
         self.executor.restore(state)
 
+    def news(self) -> list[str]:
+        """The other executor's."""
+        return self.executor.news()
+
     def close(self) -> None:
         """The other executor's."""
         self.executor.close()

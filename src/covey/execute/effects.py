@@ -100,6 +100,9 @@ class Executor(Protocol):
     def restore(self, state: ExecutorState) -> None:
         """Go back to such a state: on resuming, and when a round is tried again."""
 
+    def news(self) -> list[str]:
+        """What has happened since it was last asked that the run's log should hold, a sentence each."""
+
     def close(self) -> None:
         """Let go of processes and connections; nothing is started after this."""
 

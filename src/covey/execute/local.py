@@ -11,7 +11,7 @@ from torch import nn
 
 from covey.errors import BadValue
 from covey.execute.batches import Deck
-from covey.execute.choose import Chooser
+from covey.execute.choose import Chooser, threads
 from covey.execute.effects import Answer, ExecutorState, Job
 from covey.execute.layout import Layout
 from covey.execute.trainers import Memory, Task
@@ -71,8 +71,8 @@ class LocalExecutor:
     """Trains the clients of a fleet in this process; `rounds` is about how many rounds the whole run has."""
 
     def __init__(self, task: Task, *, mode: str = "auto", rounds: int = 1) -> None:
-        self.task, self.rounds = task, rounds
-        self.chooser = Chooser(task, mode)
+        self.task = task
+        self.chooser = Chooser(task, mode, rounds)
         self.memory = Memory(task.rule.remembers, task.layout.size)
         self._waiting: list[tuple[int, Job]] = []
 
@@ -86,21 +86,26 @@ class LocalExecutor:
         if not wave:
             return
         tickets, jobs = zip(*wave, strict=True)
-        trainer = self.chooser.trainer(jobs, self.rounds)
-        for trained in trainer.train(jobs, self.memory):
-            client = jobs[trained.job].client
-            changes = self.memory.change(client, trained)
-            samples = float(self.task.deck.sizes[client])
-            yield tickets[trained.job], Answer(trained.model, samples, trained.steps, changes, trained.finite)
+        way = self.chooser.choose(jobs)
+        with threads(way):
+            for trained in self.chooser.trainer(way).train(jobs, self.memory):
+                client = jobs[trained.job].client
+                changes = self.memory.change(client, trained)
+                samples = float(self.task.deck.sizes[client])
+                yield tickets[trained.job], Answer(trained.model, samples, trained.steps, changes, trained.finite)
 
     def state(self) -> ExecutorState:
-        """What clients remember, and how waves of each kind are trained."""
-        return {"memory": self.memory.copy(), "choices": self.chooser.export()}
+        """What clients remember."""
+        return {"memory": self.memory.copy()}
 
     def restore(self, state: ExecutorState) -> None:
         """Go back to such a state."""
         self.memory.restore(state["memory"])
-        self.chooser.adopt(state["choices"])
+
+    def news(self) -> list[str]:
+        """What does not stack says so once."""
+        news, self.chooser.news = self.chooser.news, []
+        return news
 
     def close(self) -> None:
         """Nothing is held."""

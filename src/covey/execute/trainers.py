@@ -184,7 +184,8 @@ class Stacked:
         alike = all(job.model is first for job in jobs)
         start = first.expand(len(jobs), -1) if alike else torch.stack([job.model for job in jobs])
         params = {name: p.clone(memory_format=torch.contiguous_format) for name, p in layout.params(start).items()}
-        received = layout.params(start) if rule.uses_received else {}
+        # contiguous as in the trace; a stack that starts from one model is a view that repeats it
+        received = {name: p.contiguous() for name, p in layout.params(start).items()} if rule.uses_received else {}
         remembered = [memory.of(job.client) for job in jobs]
         own_flat = {name: torch.stack([each[name] for each in remembered]) for name in rule.remembers}
         own, shared = _remembered(layout, own_flat), _remembered(layout, jobs[0].shared)

@@ -23,7 +23,7 @@ from covey.loop import Limits, Loop, Recorder, Ways
 from covey.merge import Merges, clients_meeting, make_server
 from covey.meter import Meter
 from covey.models import build_model, check_fit
-from covey.network.flops import count_flops
+from covey.models.flops import count_flops
 from covey.network.price import NetworkMeter
 from covey.network.site import Site, make_site
 from covey.privacy import PrivacyMeter, noise_of

@@ -5,7 +5,6 @@
     FlowSimulator(network)                transfers and waits in time
     aggregation_seconds(network, …)       one aggregation and broadcast
     DEVICES, mix, stragglers, Windows     what clients run on, who is slow, who is awake
-    count_flops(model, batch)             operations per sample
 
 `docs/network.md` says what is modelled and what is not.
 """
@@ -13,7 +12,6 @@
 from covey.network.aggregation import aggregation_seconds
 from covey.network.crew import Windows, mix, stragglers
 from covey.network.devices import DEVICES, Device, device
-from covey.network.flops import Flops, count_flops
 from covey.network.flows import FlowSimulator
 from covey.network.placement import Placement, place
 from covey.network.routing import Router, hop_matrix
@@ -23,7 +21,6 @@ from covey.network.topology import Link, Network, fat_tree, from_graph, jellyfis
 __all__ = [
     "DEVICES",
     "Device",
-    "Flops",
     "FlowSimulator",
     "Link",
     "Network",
@@ -31,7 +28,6 @@ __all__ = [
     "Router",
     "Windows",
     "aggregation_seconds",
-    "count_flops",
     "device",
     "fat_tree",
     "from_graph",

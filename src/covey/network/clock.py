@@ -137,6 +137,10 @@ class Clock:
     def restore(self, state: ExecutorState) -> None:
         """Nothing to go back to."""
 
+    def news(self) -> list[str]:
+        """Nothing happens here."""
+        return []
+
     def close(self) -> None:
         """Nothing is held."""
 

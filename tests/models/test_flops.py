@@ -1,7 +1,7 @@
 import torch
 from torch import nn
 
-from covey.network.flops import count_flops
+from covey.models.flops import count_flops
 
 
 def leaf_cnn():
