@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import BadValue
-from covey.fleet import Fleet, Indices
+from covey.fleet import Fleet
+from covey.ragged import Indices, Ragged
 
 
 def augmented(fleet: Fleet, alpha: float, rng: np.random.Generator) -> Fleet:
@@ -36,16 +37,14 @@ def augmented(fleet: Fleet, alpha: float, rng: np.random.Generator) -> Fleet:
         return fleet
     extra = [_copied(own, factor[data.y[own]] - 1, rng) for own in data.train_of]
     source = np.concatenate(extra)
-    ends = len(data.y) + np.cumsum([len(own) for own in extra])
-    added = np.split(np.arange(len(data.y), ends[-1]), ends[:-1] - len(data.y))
+    added = Ragged.cut(len(data.y) + np.arange(len(source)), [len(own) for own in extra])
     grown = replace(
         data,
         x=np.concatenate([data.x, _changed(data.x[source], rng)]),
         y=np.concatenate([data.y, data.y[source]]),
-        train_of=tuple(np.concatenate(pair) for pair in zip(data.train_of, added, strict=True)),
+        train_of=Ragged.of(np.concatenate(pair) for pair in zip(data.train_of, added, strict=True)),
     )
-    labels = np.stack([np.bincount(grown.y[own], minlength=fleet.classes) for own in grown.train_of])
-    return replace(fleet, labels=labels, data=grown)
+    return replace(fleet, labels=grown.train_of.tally(grown.y, fleet.classes), data=grown)
 
 
 def _copied(own: Indices, times: NDArray[np.float64], rng: np.random.Generator) -> Indices:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -11,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import BadValue
+from covey.ragged import Indices as Indices
+from covey.ragged import Ragged
 
 Counts = NDArray[np.int64]
-Indices = NDArray[np.int64]
 
 _EXACT = 2**53  # up to here floats hold every whole number
 
@@ -23,7 +25,8 @@ class FleetData:
     """The samples behind a fleet: one pool, and for every client which of them it trains and tests on.
 
     `x` is float32 (images, sound) or int64 (characters), `y` is int64. `test_x`, `test_y` are the global test set, of
-    which no client holds anything. `train_of[i]` and `test_of[i]` index into the pool and do not overlap.
+    which no client holds anything. `train_of[i]` and `test_of[i]` index into the pool and do not overlap. They may be
+    given as lists of arrays, and are kept as one array each (`covey.ragged`).
     """
 
     name: str
@@ -31,8 +34,8 @@ class FleetData:
     y: NDArray[np.int64]
     test_x: NDArray[Any]
     test_y: NDArray[np.int64]
-    train_of: tuple[Indices, ...]
-    test_of: tuple[Indices, ...]
+    train_of: Ragged
+    test_of: Ragged
     classes: int
 
     def __post_init__(self) -> None:
@@ -129,10 +132,11 @@ class Fleet:
         """How many classes there are."""
         return int(self.labels.shape[1])
 
-    @property
+    @cached_property
     def sizes(self) -> Counts:
         """Training samples per client."""
         sizes: Counts = self.labels.sum(axis=1)
+        sizes.flags.writeable = False  # all who ask are given the same array
         return sizes
 
     @property
@@ -151,7 +155,7 @@ class Fleet:
         return replace(self, edge_of=edge_of)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        edges = len(self.by_edge)
+        edges = 1 if self.edge_of is None else len(np.unique(self.edge_of))
         parts = [f"{self.clients} clients", f"{self.classes} classes", f"{self.labels.sum()} samples"]
         parts.append(f"{edges} edges" if edges > 1 else "1 edge")
         return f"Fleet({', '.join([*parts, *([self.data.name] if self.data else [])])})"
@@ -200,15 +204,20 @@ def checked_samples(x: object, y: object, test_x: object, test_y: object, classe
     return found
 
 
-def _checked_owners(field: str, given: object, samples: int) -> tuple[Indices, ...]:
+def _checked_owners(field: str, given: object, samples: int) -> Ragged:
     allowed = f"for every client the numbers of its samples, from 0 to {samples - 1}"
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
         raise BadValue(field, given, allowed)
-    parts = tuple(whole_numbers(field, part, allowed) for part in given)
-    for part in parts:
-        if part.ndim != 1 or (len(part) and not 0 <= part.min() <= part.max() < samples):
-            raise BadValue(field, part.tolist(), allowed)
-    return parts
+    if not isinstance(given, Ragged):
+        rows = [whole_numbers(field, part, allowed) for part in given]
+        for row in rows:
+            if row.ndim != 1:
+                raise BadValue(field, row.tolist(), allowed)
+        given = Ragged.of(rows)
+    wrong = (given.flat < 0) | (given.flat >= samples)
+    if wrong.any():
+        raise BadValue(field, given[int(given.rows[wrong][0])].tolist(), allowed)
+    return given
 
 
 def _array(field: str, given: object, allowed: str) -> NDArray[Any]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.data import dirichlet, iid, natural, normal_sizes, shards
+from covey.data import dirichlet, iid, natural, normal_sizes, schemes, shards
 from covey.errors import BadValue
 
 
@@ -145,3 +145,19 @@ def test_natural_needs_owners_and_enough_of_them():
         natural()(np.zeros(6, np.int64), clients=4, owners=OWNERS, rng=rng())
     with pytest.raises(BadValue, match="edges is 4; allowed is at most 3, one client each"):
         natural()(np.zeros(6, np.int64), clients=None, edges=4, owners=OWNERS, rng=rng())
+
+
+@given(st.integers(0, 99), st.integers(1, 60), st.integers(1, 6), st.sampled_from([0.01, 0.3, 5]), st.integers(1, 70))
+def test_drawing_for_many_clients_at_once_is_drawing_for_one_after_another(seed, clients, classes, alpha, block):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 15, clients)
+    left = np.bincount(rng.integers(0, classes, sizes.sum() + seed % 7), minlength=classes)
+    mixes = rng.dirichlet(np.full(classes, alpha), clients)
+    one_by_one, rest, steady = [], left.copy(), np.random.default_rng(seed)
+    for mix, size in zip(mixes, sizes, strict=True):
+        one_by_one.append(schemes._draw(mix, size, rest, steady))
+        rest -= one_by_one[-1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schemes, "MOST_AT_ONCE", block)
+        found = schemes._draws(mixes, sizes, left, np.random.default_rng(seed))
+    np.testing.assert_array_equal(found, one_by_one)

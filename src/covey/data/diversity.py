@@ -15,8 +15,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.data.partition import PARTITIONS, Indices, Partition, Rng, above_0, deal, edge_of, given, truncated_normal
+from covey.data.partition import PARTITIONS, Partition, Rng, above_0, deal, edge_of, given, truncated_normal
 from covey.errors import BadValue
+from covey.ragged import Indices, Ragged
 
 
 @PARTITIONS.register(
@@ -41,7 +42,7 @@ class ClassDiversity(Partition):
         if not self.node <= self.edge <= 1:
             raise BadValue("edge", self.edge, f"a share from that of a node, {self.node}, to 1")
 
-    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Ragged:
         """Classes to edges, classes of an edge to its nodes, samples of a class to the nodes that hold it."""
         n = given(clients)
         classes, sizes = np.unique(y, return_counts=True)

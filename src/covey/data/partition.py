@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from covey.errors import BadValue
+from covey.ragged import Indices, Ragged
 from covey.registry import Registry, WrongKind
 from covey.words import make, spelled
 
-Indices = NDArray[np.int64]
 Rng = np.random.Generator
 
 
@@ -35,7 +35,7 @@ class Partition(ABC):
     example: ClassVar[str]
 
     @abstractmethod
-    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Sequence[Indices]:
         """Whose are which samples of the pool, whose classes are `y` and whose owners, where known, are `owners`."""
 
     def __call__(
@@ -46,7 +46,7 @@ class Partition(ABC):
         edges: int = 1,
         owners: Indices | None = None,
         rng: Rng,
-    ) -> tuple[list[Indices], Indices]:
+    ) -> tuple[Ragged, Indices]:
         """The samples of every client, and the edge of every client; no clients or 0 means all, where data knows."""
         whole("edges", edges, 1)
         if clients:
@@ -56,7 +56,7 @@ class Partition(ABC):
             if edges > clients:
                 raise BadValue("edges", edges, f"at most {clients}, one client each")
         parts = self._checked(self.split(y, clients, edges, owners, rng), clients, len(y))
-        if empty := sum(not len(part) for part in parts):
+        if empty := int((parts.sizes == 0).sum()):
             raise BadValue(
                 "partition",
                 str(self),
@@ -66,23 +66,21 @@ class Partition(ABC):
             raise BadValue("edges", edges, f"at most {len(parts)}, one client each")
         return parts, edge_of(len(parts), edges)
 
-    def _checked(self, parts: object, clients: int | None, samples: int) -> list[Indices]:
+    def _checked(self, given: object, clients: int | None, samples: int) -> Ragged:
         """What `split` gave, if it is a list of different samples for each of the clients."""
-        wanted = f"one that gives {clients or 'its'} clients lists of different samples from 0 to {samples - 1}"
         try:
-            found = [np.asarray(part) for part in parts]  # type: ignore[attr-defined]
-            whole_numbers = all(part.ndim == 1 and (part.dtype.kind in "iu" or not part.size) for part in found)
-            dealt = np.concatenate(found).astype(np.int64) if whole_numbers else None
+            parts = given if isinstance(given, Ragged) else _ragged(given)
         except (TypeError, ValueError):
-            dealt = None
+            parts = None
         if (
-            dealt is None
-            or (clients and len(found) != clients)
-            or (len(dealt) and not 0 <= dealt.min() <= dealt.max() < samples)
-            or len(np.unique(dealt)) < len(dealt)
+            parts is None
+            or (clients and len(parts) != clients)
+            or (len(parts.flat) and not 0 <= parts.flat.min() <= parts.flat.max() < samples)
+            or (len(parts.flat) and np.bincount(parts.flat).max() > 1)
         ):
+            wanted = f"one that gives {clients or 'its'} clients lists of different samples from 0 to {samples - 1}"
             raise BadValue("partition", str(self), wanted)
-        return [part.astype(np.int64) for part in found]
+        return parts
 
     def __str__(self) -> str:
         """What a person types to get this partition."""
@@ -151,11 +149,36 @@ def truncated_normal(mean: float, sd: float, low: float, high: float, size: int,
     return np.clip(mean + sd * ndtri(quantiles), low, high)
 
 
-def deal(y: Indices, classes: Indices, counts: Indices, rng: Rng) -> list[Indices]:
+def deal(y: Indices, classes: Indices, counts: Indices, rng: Rng) -> Ragged:
     """Disjoint samples: `counts[i, c]` of `classes[c]` for client i."""
-    parts: list[list[Indices]] = [[] for _ in counts]
+    sizes = counts.sum(axis=1)
+    parts = Ragged.cut(np.empty(sizes.sum(), dtype=np.int64), sizes)
+    starts = parts.offsets[:-1].copy()  # of the next class of every client
     for c, label in enumerate(classes):
-        pool = rng.permutation(np.flatnonzero(y == label))
-        for part, piece in zip(parts, np.split(pool, np.cumsum(counts[:, c]))[:-1], strict=True):
-            part.append(piece)
-    return [np.concatenate(part) for part in parts]
+        pool, ends = rng.permutation(np.flatnonzero(y == label)), np.cumsum(counts[:, c])
+        spots = np.arange(ends[-1]) + np.repeat(starts - ends + counts[:, c], counts[:, c])
+        parts.flat[spots] = pool[: ends[-1]]
+        starts += counts[:, c]
+    return parts
+
+
+def by_owner(owners: Indices, wanted: Indices) -> Ragged:
+    """The samples of each of these owners.
+
+    >>> [part.tolist() for part in by_owner(np.array([7, 3, 7]), np.array([3, 5, 7]))]
+    [[1], [], [0, 2]]
+    """
+    order = np.argsort(owners, kind="stable")
+    known, sizes = np.unique(owners, return_counts=True)
+    rows = Ragged.cut(order, np.append(sizes, 0))  # the last row is that of owners who have nothing
+    places = np.searchsorted(known, wanted)
+    there = known[np.minimum(places, len(known) - 1)] == wanted if len(known) else np.zeros(len(wanted), dtype=bool)
+    return rows.take(np.where(there, places, len(known)))
+
+
+def _ragged(given: object) -> Ragged | None:
+    """Rows from what a user's `split` gave; None where they are not whole numbers."""
+    found = [np.asarray(part) for part in given]  # type: ignore[attr-defined]
+    if not all(part.ndim == 1 and (part.dtype.kind in "iu" or not part.size) for part in found):
+        return None
+    return Ragged.of(found)

@@ -16,8 +16,21 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.data.partition import PARTITIONS, Indices, Partition, Rng, above_0, deal, given, truncated_normal, whole
+from covey.data.partition import (
+    PARTITIONS,
+    Partition,
+    Rng,
+    above_0,
+    by_owner,
+    deal,
+    given,
+    truncated_normal,
+    whole,
+)
 from covey.errors import BadValue
+from covey.ragged import Indices, Ragged
+
+MOST_AT_ONCE = 4096  # clients that are drawn for together
 
 
 @PARTITIONS.register("iid", summary="everybody the same mix and size")
@@ -28,9 +41,9 @@ class Iid(Partition):
     name: ClassVar[str] = "iid"
     example: ClassVar[str] = "iid"
 
-    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Ragged:
         """|D_i| = |D| / n."""
-        return np.array_split(rng.permutation(len(y)), given(clients))
+        return _cut_evenly(rng.permutation(len(y)), given(clients))
 
 
 @PARTITIONS.register("normal", summary="the same mix, sizes by a normal distribution", paper="FedAvg-IC, Appendix C")
@@ -52,10 +65,10 @@ class NormalSizes(Partition):
         if self.mean < 1:
             raise BadValue("mean", self.mean, "a number from 1 up")
 
-    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Ragged:
         """|D_i| ~ N(mean, sd^2)."""
         sizes = _sizes(self.mean, self.sd, 1, 2 * self.mean - 1, given(clients), len(y), str(self), rng)
-        return np.split(rng.permutation(len(y)), np.cumsum(sizes))[:-1]
+        return Ragged.cut(rng.permutation(len(y)), sizes)
 
 
 @PARTITIONS.register("dirichlet", summary="each client's label mix from Dir(alpha)", paper="Group-FEL, section 6.2")
@@ -79,16 +92,15 @@ class Dirichlet(Partition):
         if self.max is not None:
             whole("max", self.max, self.min)
 
-    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Ragged:
         """p_i ~ Dir(alpha), then |D_i| draws from p_i without replacement, clients in random order."""
         n = given(clients)
         classes, left = np.unique(y, return_counts=True)
         sizes = self._sizes(n, len(y), rng)
         mixes = rng.dirichlet(np.full(len(classes), self.alpha), n)
+        order = rng.permutation(n)
         counts = np.zeros((n, len(classes)), np.int64)
-        for i in rng.permutation(n):
-            counts[i] = _draw(mixes[i], sizes[i], left, rng)
-            left -= counts[i]
+        counts[order] = _draws(mixes[order], sizes[order], left, rng)
         return deal(y, classes, counts, rng)
 
     def _sizes(self, clients: int, samples: int, rng: Rng) -> Indices:
@@ -112,12 +124,12 @@ class Shards(Partition):
     def __post_init__(self) -> None:
         whole("shards", self.per_client, 1)
 
-    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Ragged:
         """Sort the pool by label, cut it into n x per_client shards, deal these at random."""
         n = given(clients)
-        shards = np.array_split(np.argsort(y, kind="stable"), n * self.per_client)
-        hands = rng.permutation(len(shards)).reshape(n, self.per_client)
-        return [np.concatenate([shards[s] for s in hand]) for hand in hands]
+        shards = _cut_evenly(np.argsort(y, kind="stable"), n * self.per_client)
+        hands = rng.permutation(len(shards))
+        return Ragged.cut(shards.take(hands).flat, shards.sizes[hands].reshape(n, self.per_client).sum(axis=1))
 
 
 @PARTITIONS.register("natural", summary="one client a writer, role, speaker or user", paper="LEAF (Caldas et al. 2018)")
@@ -133,7 +145,7 @@ class Natural(Partition):
         if self.pick not in ("random", "first"):
             raise BadValue("pick", self.pick, "random or first")
 
-    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> list[Indices]:
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Ragged:
         """D_i = what owner i has."""
         if owners is None:
             raise BadValue(
@@ -144,9 +156,7 @@ class Natural(Partition):
             raise BadValue("clients", clients, f"at most {len(known)}, the owners in this data")
         if clients:
             known = known[:clients] if self.pick == "first" else np.sort(rng.choice(known, clients, replace=False))
-        order = np.argsort(owners, kind="stable")
-        starts, ends = (np.searchsorted(owners[order], known, side=side) for side in ("left", "right"))
-        return [order[start:end] for start, end in zip(starts, ends, strict=True)]
+        return by_owner(owners, known)
 
 
 def _sizes(
@@ -160,6 +170,52 @@ def _sizes(
             f"one that {samples} samples suffice for; {clients} clients would take {sizes.sum()}",
         )
     return sizes
+
+
+def _cut_evenly(order: Indices, parts: int) -> Ragged:
+    """Consecutive parts as equal as can be, the larger ones first."""
+    sizes = np.full(parts, len(order) // parts)
+    sizes[: len(order) % parts] += 1
+    return Ragged.cut(order, sizes)
+
+
+def _draws(mixes: NDArray[np.float64], sizes: Indices, left: Indices, rng: Rng) -> Indices:
+    """How many of each class, client after client: `sizes[i]` draws from `mixes[i]`, never more than are left.
+
+    Many clients are drawn for at once, up to the first with whom a class runs out: the numbers are those of one client
+    after another.
+    """
+    counts = np.zeros(mixes.shape, dtype=np.int64)
+    left, first, block = left.copy(), 0, MOST_AT_ONCE
+    while first < len(mixes):
+        many = slice(first, first + block)
+        before = rng.bit_generator.state
+        drawn, fits = _draw_many(mixes[many], sizes[many], left, rng)
+        if fits < len(drawn):  # the draws behind it never happened
+            rng.bit_generator.state = before
+            drawn, _ = _draw_many(mixes[many][:fits], sizes[many][:fits], left, rng)
+        counts[first : first + fits] = drawn
+        left -= drawn.sum(axis=0)
+        first += fits
+        whole_block = fits == len(mixes[many])
+        if not whole_block:
+            counts[first] = _draw(mixes[first], sizes[first], left, rng)
+            left -= counts[first]
+            first += 1
+        block = min(MOST_AT_ONCE, 2 * block) if whole_block else max(8, block // 2)
+    return counts
+
+
+def _draw_many(mixes: NDArray[np.float64], sizes: Indices, left: Indices, rng: Rng) -> tuple[Indices, int]:
+    """Draws for the clients who can be served, and how many of them, from the first on, leave of every class some."""
+    mixes = np.where(left > 0, mixes, 0.0)
+    sums = mixes.sum(axis=1)
+    served = int(np.argmin(sums > 0)) if not (sums > 0).all() else len(sums)
+    drawn = np.zeros((served, len(left)), dtype=np.int64)
+    if served:
+        drawn = rng.multinomial(sizes[:served], mixes[:served] / sums[:served, None])
+    short = ((np.cumsum(drawn, axis=0) >= left) & (left > 0)).any(axis=1)
+    return drawn, int(np.argmax(short)) if short.any() else served
 
 
 def _draw(mix: NDArray[np.float64], size: int, left: Indices, rng: Rng) -> Indices:
