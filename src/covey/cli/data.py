@@ -14,7 +14,9 @@ from rich.table import Table
 
 from covey.cli.console import console
 from covey.data import DATASETS, Dataset, find, get, load, load_fleet
+from covey.data.datasets import source_of
 from covey.fleet import Fleet
+from covey.words import split
 
 app = typer.Typer(help="Data sets: what there is, what is here, how to get the rest.", no_args_is_help=False)
 
@@ -66,7 +68,7 @@ def _row(name: str) -> dict[str, Any]:
 @app.command("get")
 def get_data(name: Name, as_json: Json = False) -> None:
     """Fetch a data set from upstream, with its checksum verified."""
-    if DATASETS[name].built_in:
+    if source_of(name).built_in:
         where = "built in"
     else:
         with _Download() as progress:
@@ -87,7 +89,7 @@ def show_data(
 ) -> None:
     """Shape, classes, sizes and owners of a data set, and of a split of it."""
     dataset = load(name)
-    facts = _facts(dataset, DATASETS.entry(name).summary)
+    facts = _facts(dataset, DATASETS.entry(split(name)[0]).summary)
     if clients is not None or partition is not None or plot is not None:
         how = partition or "iid"
         fleet = load_fleet(dataset, clients=clients, partition=how, edges=edges, samples=samples, seed=seed)

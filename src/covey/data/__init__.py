@@ -1,6 +1,6 @@
 """Data sets, and how they are split over clients."""
 
-from covey.data import cifar, digits, idx, leaf, shakespeare, speech  # noqa: F401 - each registers its sets
+from covey.data import cifar, digits, idx, leaf, shakespeare, speech, synthetic  # noqa: F401 - each registers its sets
 from covey.data.datasets import DATASETS, Dataset, find, get, load
 from covey.data.diversity import class_diversity
 from covey.data.fleets import load_fleet

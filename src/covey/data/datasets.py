@@ -1,16 +1,17 @@
 """Data sets by name: what they hold, where they lie, who reads them.
 
-A family of formats has its own file (`idx`, `cifar`, `leaf`, `shakespeare`, `speech`, `digits`); each registers its
-sets in `DATASETS`. Loading looks at the disk only; nothing is fetched without being asked for.
+A family of formats has its own file (`idx`, `cifar`, `leaf`, `shakespeare`, `speech`, `digits`), and so has data that
+is made up (`synthetic`); each registers its sets in `DATASETS`. Loading looks at the disk only; nothing is fetched
+without being asked for.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from covey.errors import BadData, BadValue
 from covey.fleet import checked_samples, whole_numbers
 from covey.outside import Unloadable, guarded
 from covey.registry import Registry, WrongKind
+from covey.words import make, split
 
 Labels = NDArray[np.int64]
 
@@ -31,6 +33,9 @@ class Dataset:
     `x` is float32 (images in [0, 1], sound in [-1, 1]) or int64 (characters). `owners[i]`, where the set knows it, is
     who train sample i is from (writer, role, speaker, user) as an index into `owner_names`; `test_owners` likewise,
     where owners have test samples of their own.
+
+    An `endless` set is one of which clients share samples: there are as many as are asked for. The first half of its
+    pool is to train on, the second half, with the same classes in the same order, is for clients' own tests.
 
     >>> Dataset("coins", np.zeros((3, 1)), [0, 1, 1], np.zeros((1, 1)), [0], classes=2).shape
     (1,)
@@ -45,6 +50,7 @@ class Dataset:
     owners: Labels | None = None
     owner_names: tuple[str, ...] | None = None
     test_owners: Labels | None = None
+    endless: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -52,6 +58,11 @@ class Dataset:
             for part, along in (("owners", "y"), ("test_owners", "test_y")):
                 if getattr(self, part) is not None:
                     found[part] = _checked_owners(part, getattr(self, part), len(found[along]))
+            half, odd = divmod(len(found["y"]), 2)
+            if self.endless and (odd or (found["y"][:half] != found["y"][half:]).any()):
+                raise BadValue(
+                    "y", f"of {len(found['y'])} samples", "two halves alike, the second for clients' own tests"
+                )
         except BadValue as error:
             raise BadData(f"{self.name}: {error}") from None
         for part, value in found.items():
@@ -133,7 +144,28 @@ def own_data(thing: object) -> Source:
     return Source(layouts=(Layout(files=(), read=read),), samples=None)
 
 
+class Maker(Protocol):
+    """Makes a data set up: a frozen dataclass of settings."""
+
+    def read(self) -> Dataset:
+        """The data set, the same one always."""
+
+
 DATASETS: Registry[Source] = Registry("data", own_data)
+MADE_UP: Registry[Callable[..., Maker]] = Registry("data")
+"""Sets that take settings, as in `synthetic:shape=3x32x32`; each is in `DATASETS` as well, with its defaults."""
+
+
+def source_of(word: str) -> Source:
+    """The source that a word names: a data set, or one that is made up with the settings the word gives."""
+    name, rest = split(word) if isinstance(word, str) else (word, None)
+    source = DATASETS[name]
+    if rest is None:
+        return source
+    if name not in MADE_UP:
+        raise BadValue("data", word, f"{name} (it has no settings)")
+    maker = make(MADE_UP, word)
+    return replace(source, layouts=(Layout(files=(), read=lambda _: maker.read()),))
 
 
 def load(name: str, *, download: bool = False) -> Dataset:
@@ -145,7 +177,7 @@ def load(name: str, *, download: bool = False) -> Dataset:
     """
     if download:
         get(name)
-    for needed in DATASETS[name].needs:
+    for needed in source_of(name).needs:
         require(needed)
     layout, folder = require(name)
     return layout.read(folder)
@@ -153,7 +185,7 @@ def load(name: str, *, download: bool = False) -> Dataset:
 
 def get(name: str, *, progress: Any = False) -> Path:
     """Fetch a data set from upstream unless it is here; the folder it is in."""
-    source = DATASETS[name]
+    source = source_of(name)
     for needed in source.needs:
         get(needed, progress=progress)
     if find(name) is None:
@@ -178,12 +210,12 @@ def require(name: str) -> tuple[Layout, Path]:
 
 
 def _candidates(name: str) -> Iterator[tuple[Layout, Path]]:
-    layouts = DATASETS[name].layouts
+    layouts = source_of(name).layouts
     return ((layout, folder) for folder, own in places(name) for layout in layouts if own or layout.shared)
 
 
 def _not_here(name: str) -> str:
-    source, folder = DATASETS[name], data_folder()
+    source, folder = source_of(name), data_folder()
     partial = next(
         (
             f"{place / gone[0]} is missing"
