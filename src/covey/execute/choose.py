@@ -19,8 +19,8 @@ from torch import nn
 
 from covey.errors import BadValue
 from covey.execute.effects import Job
+from covey.execute.flops import count_flops
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task, Trainer
-from covey.models.flops import count_flops
 
 MODES = ("auto", "one-by-one", "stacked", "compiled")
 FILLS_A_CORE = 1e8  # operations of one client's step from which clients are not stacked

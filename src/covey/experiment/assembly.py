@@ -14,6 +14,7 @@ from covey.errors import BadValue
 from covey.execute.backend import Backend, Work, make_backend
 from covey.execute.dropout import Dropout, by_chance
 from covey.execute.effects import Executor
+from covey.execute.flops import count_flops
 from covey.execute.local import Training, make_task
 from covey.execute.trainers import Task
 from covey.experiment.settings import GIVEN, ON_NETWORK, Experiment
@@ -23,7 +24,6 @@ from covey.loop import Limits, Loop, Recorder, Ways
 from covey.merge import Merges, clients_meeting, make_server
 from covey.meter import Meter
 from covey.models import build_model, check_fit
-from covey.models.flops import count_flops
 from covey.network.price import NetworkMeter
 from covey.network.site import Site, make_site
 from covey.privacy import PrivacyMeter, noise_of

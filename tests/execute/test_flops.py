@@ -1,7 +1,7 @@
 import torch
 from torch import nn
 
-from covey.models.flops import count_flops
+from covey.execute.flops import count_flops
 
 
 def leaf_cnn():
