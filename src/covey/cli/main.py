@@ -20,6 +20,7 @@ COMMANDS = {
     "run": ("covey.cli.run:run", "Train: an algorithm by name, or an experiment from a TOML file."),
     "resume": ("covey.cli.run:resume", "Go on where a run was killed, to the same model."),
     "compare": ("covey.cli.compare:compare", "Run several algorithms on the same fleet: a table, and a picture."),
+    "sweep": ("covey.cli.sweep:sweep", "Every combination of some settings, sorted by what came out."),
     "group": ("covey.cli.group:group", "Group the clients of a fleet of your own."),
     "price": ("covey.cli.price:price", "What a round costs on a network: seconds, bytes, energy, without training."),
     "list": ("covey.cli.listing:list_", "What there is: runs, or anything that has a name."),

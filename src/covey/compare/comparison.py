@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -72,6 +72,7 @@ class Comparison:
     terms: Terms
     shared: dict[str, Any]
     entries: tuple[Entry, ...]
+    sweep: dict[str, list[Any]] = field(default_factory=dict)
 
     @classmethod
     def make(
@@ -94,27 +95,34 @@ class Comparison:
             raise first_fault(error, "comparison") from None
         if not runs:
             raise BadValue("runs", [], "one run at least")
-        comparison = cls(found, dict(shared), tuple(_entries(shared, runs, sweep or {})))
+        swept = dict(sweep or {})
+        entries = tuple(_entries(shared, runs, swept))
+        comparison = cls(found, dict(shared), entries, {key: list(values) for key, values in swept.items()})
         comparison._check()
         return comparison
 
     @classmethod
     def read(
-        cls, path: str | Path, settings: Mapping[str, Any] | None = None, terms: Mapping[str, Any] | None = None
+        cls,
+        path: str | Path,
+        settings: Mapping[str, Any] | None = None,
+        terms: Mapping[str, Any] | None = None,
+        sweep: Mapping[str, Sequence[Any]] | None = None,
     ) -> Comparison:
-        """From a TOML file, with some settings (of every run) and terms in place of the file's.
+        """From a TOML file, with some settings (of every run), terms and values to sweep in place of the file's.
 
         A file of one run is a comparison of one, which is of use with a sweep or several seeds.
         """
         found = read_toml(path)
-        of_file, runs, sweep = found.pop("comparison", {}), found.pop("runs", []), found.pop("sweep", {})
-        if not (isinstance(of_file, dict) and isinstance(sweep, dict) and isinstance(runs, list)):
+        of_file, runs, swept = found.pop("comparison", {}), found.pop("runs", []), found.pop("sweep", {})
+        tables = isinstance(runs, list) and all(isinstance(run, dict) for run in runs)
+        if not (isinstance(of_file, dict) and isinstance(swept, dict) and tables):
             raise BadData(f"experiment {path}: comparison and sweep have to be tables, runs a list of tables")
         given = dict(settings or {})
-        sweep = {key: values for key, values in sweep.items() if key not in given}
+        swept = {**{key: values for key, values in swept.items() if key not in given}, **(sweep or {})}
         runs = [{key: v for key, v in run.items() if key not in given} for run in runs] or [{}]
         title = {"title": Path(path).stem}
-        return cls.make({**found, **given}, runs, sweep=sweep, **{**title, **of_file, **(terms or {})})
+        return cls.make({**found, **given}, runs, sweep=swept, **{**title, **of_file, **(terms or {})})
 
     def cells(self, amount: float | None = None) -> list[Cell]:
         """Every run, seed by seed; all but the first entry's stop when they have spent that amount of the budget."""
