@@ -1,3 +1,4 @@
+import inspect
 import math
 
 import numpy as np
@@ -182,3 +183,15 @@ def test_an_algorithm_that_is_named_like_one_of_coveys_is_not_mistaken_for_it(tm
 
 def test_what_covey_offers():
     assert all(hasattr(covey, name) for name in covey.__all__)
+
+
+def test_run_spells_every_setting_out():
+    spelled = set(inspect.signature(covey.run).parameters)
+    assert set(covey.Experiment.model_fields) - {"options"} <= spelled
+    assert spelled - set(covey.Experiment.model_fields) == {"fleet", "out", "callbacks"}
+
+
+def test_the_rounds_as_a_frame():
+    frame = covey.run(FedAvg(), FLEET, model="softmax-regression", **QUICK).frame()
+    assert list(frame.index) == [1, 2, 3]
+    assert {"accuracy", "loss", "traffic_bytes", "traffic_cloud-client"} <= set(frame.columns)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covey.algorithms import ALGORITHMS, Algorithm, Architecture, FedAvg, Outcome, State, make_algorithm
-    from covey.api import Run, resume, run
+    from covey.api import Run, price, resume, run
     from covey.data import Dataset, class_diversity, dirichlet, iid, load_fleet, natural, normal_sizes, shards
     from covey.errors import BadData, BadPlan, BadValue, CoveyError, RunFailed, UnknownName
     from covey.experiment import Experiment
     from covey.fleet import Fleet, FleetData
-    from covey.grouping import Grouping, group
+    from covey.grouping import Grouping, group, measure
     from covey.loop import Report
     from covey.plan import Forest, Mesh, Plan, Ring, Star, Train, client, cloud, combine, edge, without
 
@@ -60,8 +60,10 @@ __all__ = [
     "iid",
     "load_fleet",
     "make_algorithm",
+    "measure",
     "natural",
     "normal_sizes",
+    "price",
     "resume",
     "run",
     "shards",
@@ -70,12 +72,12 @@ __all__ = [
 
 _NAMES = {
     "covey.algorithms": "ALGORITHMS Algorithm Architecture FedAvg Outcome State make_algorithm",
-    "covey.api": "Run resume run",
+    "covey.api": "Run price resume run",
     "covey.data": "Dataset Fleet class_diversity dirichlet iid load_fleet natural normal_sizes shards",
     "covey.errors": "BadData BadPlan BadValue CoveyError RunFailed UnknownName",
     "covey.experiment": "Experiment",
     "covey.fleet": "FleetData",
-    "covey.grouping": "Grouping group",
+    "covey.grouping": "Grouping group measure",
     "covey.loop": "Report",
     "covey.plan": "Forest Mesh Plan Ring Star Train client cloud combine edge without",
 }

@@ -6,19 +6,25 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import TypeAdapter
 from torch import Tensor, nn
 
 from covey.algorithms import ALGORITHMS, Algorithm
+from covey.errors import BadValue
 from covey.execute.layout import Layout
 from covey.experiment import Experiment, life
 from covey.experiment.settings import GIVEN
 from covey.fleet import Fleet
 from covey.loop import Callback
+from covey.network.price import Price, mean_price
+from covey.rehearse import rehearse
 from covey.report.curves import curves
 from covey.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCORES = ("accuracy", "own_accuracy")
 
@@ -38,6 +44,14 @@ class Run:
         """Global test accuracy at the end; not a number where there is nothing to test on."""
         found = self.summary["accuracy"]
         return math.nan if found is None else float(found)
+
+    def frame(self) -> pd.DataFrame:
+        """The metrics of every round as a pandas DataFrame, a row a round; pandas is not installed with covey."""
+        try:
+            import pandas as pd
+        except ModuleNotFoundError:
+            raise BadValue("frame", "without pandas", "a frame where pandas is installed: pip install pandas") from None
+        return pd.json_normalize(self.rounds, sep="_").set_index("round")
 
     def load_into(self, module: nn.Module, model: int = 0) -> nn.Module:
         """Give a module of the run's architecture the run's weights."""
@@ -62,19 +76,70 @@ def run(
     model: str | nn.Module | None = None,
     out: str | Path | None = None,
     callbacks: Sequence[Callback] = (),
-    **settings: Any,
+    data: str | None = None,
+    clients: int | None = None,
+    partition: str | None = None,
+    edges: int | None = None,
+    samples: int | None = None,
+    windows: int | None = None,
+    test_fraction: float | None = None,
+    rounds: int | None = None,
+    seed: int | None = None,
+    lr: float | None = None,
+    batch: int | None = None,
+    epochs: int | None = None,
+    momentum: float | None = None,
+    weight_decay: float | None = None,
+    optimiser: Literal["sgd", "adam"] | None = None,
+    decay: float | None = None,
+    decay_every: int | None = None,
+    local: str | None = None,
+    merge: str | None = None,
+    client_merge: str | None = None,
+    server: str | None = None,
+    attack: str | None = None,
+    dropout: float | None = None,
+    quorum: float | None = None,
+    target_accuracy: float | None = None,
+    prices: str | None = None,
+    budget: float | None = None,
+    network: str | None = None,
+    link: str | None = None,
+    trunk: str | None = None,
+    device: str | None = None,
+    server_device: str | None = None,
+    stragglers: str | None = None,
+    day: float | None = None,
+    group_operation: str | None = None,
+    stop_at_seconds: float | None = None,
+    stop_at_traffic: float | None = None,
+    evaluate_every: int | None = None,
+    checkpoint_every: int | None = None,
+    executor: str | None = None,
+    patience: float | None = None,
+    mode: Literal["auto", "one-by-one", "stacked", "compiled"] | None = None,
+    **options: Any,
 ) -> Run:
     """Train an algorithm on a fleet and wait for the end.
 
-    `settings` are those of `Experiment` (`rounds`, `lr`, `seed`, …) and, with an algorithm's name, the algorithm's own;
-    without a fleet they say which data and how many clients. `out` keeps the run in a store, so that `resume` can go on
-    with it, and without it nothing is written; callbacks see a `Report` after every round and may return True to stop.
+    algorithm: an object, a name (see: covey list algorithms), or a whole experiment
+    fleet: the clients; without one, `data`, `clients`, `partition` and `edges` say which
+    model: a name, or a module of your own
+    out: folder of a store that keeps the run, so that `resume` can go on with it; without it nothing is written
+    callbacks: each sees a `Report` after every round and may return True to stop
+    options: the algorithm's own settings, where it is named and not an object
+
+    The others are the settings of `Experiment`, whose defaults and meaning `covey run --help` shows; None is not given.
 
     >>> import covey
     >>> done = covey.run("fedavg", data="digits", clients=4, rounds=2, lr=0.2, mode="one-by-one")
     >>> done.summary["rounds"], done.accuracy > 0.3
     (2, True)
     """
+    given = locals()
+    settings = {name: given[name] for name in Experiment.model_fields if given.get(name) is not None}
+    settings = {name: value for name, value in settings.items() if name not in ("algorithm", "model", "options")}
+    settings |= options
     parts: dict[str, Any] = {"fleet": fleet}
     if isinstance(model, nn.Module):
         parts["module"] = model
@@ -111,6 +176,21 @@ def resume(
     """
     found = life.resume(name, out, callbacks, algorithm=algorithm, fleet=fleet, module=model)
     return _read(found[0], out)
+
+
+def price(algorithm: str | Experiment, fleet: Fleet | None = None, **settings: Any) -> Price:
+    """What a round costs on a network, the mean over the rounds, without training.
+
+    algorithm: a name, or a whole experiment
+    fleet: the clients; without one, the settings say which
+    settings: those of `run`, `network` among them
+
+    >>> cost = price("fedavg", clients=4, rounds=2, network="star")
+    >>> cost.seconds > cost.compute_seconds > 0
+    True
+    """
+    own = algorithm.model_dump() if isinstance(algorithm, Experiment) else {"algorithm": algorithm}
+    return mean_price(rehearse(Experiment.make({**own, **settings}), fleet=fleet).prices)
 
 
 def _described(algorithm: Algorithm) -> dict[str, Any]:
