@@ -36,19 +36,28 @@ def test_runs(covey, small):
     summary = small("fedavg", "--json").json
     (row,) = covey("list", "--json").json
     assert row["accuracy"] == pytest.approx(summary["accuracy"], abs=1e-4)
-    assert {key: row[key] for key in ("name", "status", "algorithm", "data", "rounds")} == {
+    assert {key: row[key] for key in ("name", "status", "algorithm", "data", "rounds", "rounds_asked")} == {
         "name": "fedavg-digits-1",
         "status": "finished",
         "algorithm": "fedavg",
         "data": "digits",
-        "rounds": "3/3",
+        "rounds": 3,
+        "rounds_asked": 3,
     }
+    assert row["traffic_bytes"] == summary["traffic_bytes"]
+    assert row["settings"]["clients"] == 4
     assert "fedavg-digits-1" in covey("list").out
 
 
 def test_what_a_run_did(covey, small, tmp_path):
     summary = small("rings", "--set", "groups=2", "--dropout", "0.3", "--json").json
-    assert covey("show", summary["run"], "--json").json == summary
+    found = covey("show", summary["run"], "--json").json
+    assert found.items() >= summary.items()
+    assert found["settings"]["options"] == {"groups": 2}
+    assert [row["round"] for row in found["history"]] == [1, 2, 3]
+    assert sorted(i for members in found["groups"] for i in members) == [0, 1, 2, 3]
+    assert [found["model_of"][i] for i in found["groups"][1]] == [1] * len(found["groups"][1])
+    assert found["events"][0]["kind"] == "lost"
     said = covey("show", "rings-digits-1", "--plot", "new/curve.png")
     assert said.out.startswith("rings-digits-1  finished\n")
     assert "dropout=0.3" in said.out
@@ -133,7 +142,7 @@ def test_names_from_a_strangers_store_are_only_text(covey, tmp_path, name):
 def test_a_run_that_says_little_is_listed_and_shown(covey, tmp_path):
     planted(tmp_path, config='{"algorithm": "[/s]", "data": 3, "rounds": [1]}')
     row = covey("list", "--json").json[1]
-    assert (row["name"], row["algorithm"], row["rounds"]) == ("bad-1", "[/s]", "0/[1]")
+    assert (row["name"], row["algorithm"], row["rounds"], row["rounds_asked"]) == ("bad-1", "[/s]", 0, [1])
     for words in (["list"], ["show", "bad-1"], ["show", "bad-1", "--json"]):
         said = covey(*words)
         assert (said.code, said.err) == (0, "")

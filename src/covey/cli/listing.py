@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
-import sys
-from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,8 +15,8 @@ from rich.table import Table
 import covey
 from covey.cli.console import console, plain
 from covey.cli.options import DEFAULT_OUT, Json, Out
-from covey.cli.progress import size
-from covey.errors import BadData, UnknownName
+from covey.cli.runs import COLUMNS, IF_KNOWN, chosen, latest, run_rows, runs_table, sound
+from covey.errors import BadData, BadValue, UnknownName
 from covey.registry import Registry
 from covey.store import RunRecord, Store
 
@@ -36,18 +34,23 @@ TABLES = {
 }
 """Where what has a name is registered; imported when it is asked for."""
 
-COLUMNS = ("round", "accuracy", "own_accuracy", "loss", "models", "trainings", "traffic_bytes", "wall_seconds")
-IF_KNOWN = ("attack_success", "epsilon", "simulated_seconds", "cost")
-
 
 def list_(
     what: Annotated[str, typer.Argument(help=f"runs, {', '.join(TABLES)}")] = "runs",
+    sort: Annotated[str | None, typer.Option(help="sort runs by a column or setting; -lr: from high to low")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="only runs with this setting, status, …")
+    ] = None,
+    tag: Annotated[str | None, typer.Option(help="only runs with this tag")] = None,
     out: Out = DEFAULT_OUT,
     as_json: Json = False,
 ) -> None:
-    """What there is: runs, or anything that has a name."""
+    """What there is: runs, with the settings in which they differ, or anything that has a name."""
+    if what != "runs" and (sort or where or tag):
+        raise BadValue("list", what, "runs where --sort, --where or --tag is given")
     if what == "runs":
-        rows = _runs(out)
+        every = run_rows(out)
+        rows = chosen(every, where or [], tag, sort)
     elif what in TABLES:
         rows = [_entry(entry) for entry in table_of(what)]
     else:
@@ -56,7 +59,15 @@ def list_(
         print(json.dumps(rows))
         return
     if not rows:
-        console().print(f"no runs in {plain(out)} yet; start one with: covey run fedavg")
+        none = "no runs like that in" if every else "no runs in"
+        more = "" if every else " yet; start one with: covey run fedavg"
+        console().print(f"{none} {plain(out)}{more}")
+        return
+    if what == "runs":
+        screen = console()
+        screen.print(runs_table(rows, screen.width))
+        if any("damage" in row for row in rows):
+            screen.print(f"see: covey doctor{_where(out)}")
         return
     table = Table(box=None, header_style="bold")
     columns = dict.fromkeys(name for row in rows for name in row if any(other.get(name) for other in rows))
@@ -65,8 +76,6 @@ def list_(
     for row in rows:
         table.add_row(*(plain(row.get(name, "")) for name in columns))
     console().print(table)
-    if "damage" in columns:
-        console().print(f"see: covey doctor{_where(out)}")
 
 
 def table_of(what: str) -> Registry[Any]:
@@ -92,31 +101,6 @@ def _entry(entry: Any) -> dict[str, str]:
     return row
 
 
-def _runs(out: Path) -> list[dict[str, Any]]:
-    """One row a run, and one for each that cannot be read."""
-    with Store(out, read_only=True) as store:
-        rows = [_run(record, store) for record in store.runs()]
-        damaged = store.damaged()
-    unreadable = [{"name": damage.run or str(out), "status": "damaged", "damage": damage.what} for damage in damaged]
-    return rows + unreadable
-
-
-def _run(record: RunRecord, store: Store) -> dict[str, Any]:
-    last = _latest(_sound(store.rounds(record.run)))
-    damaged = store.damaged(record.run)
-    return {
-        "name": record.run,
-        "status": record.status,
-        "algorithm": record.config.get("algorithm", ""),
-        "data": record.config.get("data", ""),
-        "rounds": f"{last.get('round', 0)}/{record.config.get('rounds', '?')}",
-        "accuracy": round(last.get("accuracy", 0.0), 4),
-        "traffic": size(last.get("traffic_bytes", 0)),
-        "started": datetime.fromtimestamp(record.created).isoformat(" ", "seconds"),
-        **({"damage": damaged[0].what} if damaged else {}),
-    }
-
-
 def show(
     run: Annotated[str, typer.Argument(help="name of the run")],
     out: Out = DEFAULT_OUT,
@@ -125,7 +109,7 @@ def show(
 ) -> None:
     """What a run did: its settings, its rounds, what was lost."""
     with Store(out, read_only=True) as store:
-        record, rounds, events = store.get(run), _sound(store.rounds(run)), store.events(run)
+        record, rounds, events = store.get(run), sound(store.rounds(run)), store.events(run)
         damaged = store.damaged(run)
     if plot is not None and not any("accuracy" in row for row in rounds):
         raise BadData(f"run {run} has no accuracy yet that could be drawn")
@@ -134,7 +118,7 @@ def show(
 
         curves({run: rounds}, plot)
     if as_json:
-        print(json.dumps(summary_of(record, rounds)))
+        print(json.dumps(summary_of(record, rounds) | _details(record, rounds, events, out)))
         return
     screen = console()
     screen.print(f"[bold]{plain(run)}[/bold]  {record.status}")
@@ -165,26 +149,29 @@ def _where(out: Path) -> str:
     return "" if out == DEFAULT_OUT else f" --out {plain(shlex.quote(str(out)))}"
 
 
+def _details(
+    record: RunRecord, rounds: list[dict[str, Any]], events: list[dict[str, Any]], out: Path
+) -> dict[str, Any]:
+    """What the summary leaves out: settings, every round, what happened, the groups and who has which model."""
+    found: dict[str, Any] = {"settings": record.config, "history": rounds, "events": events, "groups": None}
+    found["model_of"] = None
+    if not any(row.get("checkpoint") for row in rounds):
+        return found
+    try:
+        with Store(out, read_only=True) as store:
+            data = store.checkpoint(record.run).data
+    except BadData as error:
+        return found | {"damage": str(error)}
+    groups = data["state"].get("groups")
+    told = [[int(i) for i in members] for members in groups] if isinstance(groups, list) else None
+    return found | {"groups": told, "model_of": [int(k) for k in data["home"]]}
+
+
 def summary_of(record: RunRecord, rounds: list[dict[str, Any]]) -> dict[str, Any]:
     """The run's summary; of one that is not finished, as far as it came."""
     if record.summary:
         return record.summary
     head = {"run": record.run, "algorithm": record.config.get("algorithm"), "status": record.status}
     blank = {"accuracy": None, "loss": None, "round": 0, "traffic_bytes": 0, "wall_seconds": 0.0, "model_sha256": None}
-    latest = blank | _latest(rounds)
-    return {**head, **latest, "rounds": latest["round"]}
-
-
-def _latest(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """The newest value of every metric; not every round is evaluated."""
-    return {name: value for row in rounds for name, value in row.items()}
-
-
-def _sound(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rounds without values of columns that are no numbers, as a database may have that was edited."""
-    columns = (*COLUMNS, *IF_KNOWN)
-    return [{name: v for name, v in row.items() if name not in columns or _is_number(v)} for row in rounds]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    newest = blank | latest(rounds)
+    return {**head, **newest, "rounds": newest["round"]}

@@ -25,6 +25,9 @@ COMMANDS = {
     "price": ("covey.cli.price:price", "What a round costs on a network: seconds, bytes, energy, without training."),
     "list": ("covey.cli.listing:list_", "What there is: runs, or anything that has a name."),
     "show": ("covey.cli.listing:show", "What a run did: its settings, its rounds, what was lost."),
+    "rm": ("covey.cli.runs:rm", "Remove runs."),
+    "rename": ("covey.cli.runs:rename", "Give a run another name."),
+    "export": ("covey.cli.runs:export", "Every round of a run, to take away: CSV, JSON, Parquet or LaTeX."),
     "doctor": ("covey.cli.doctor:doctor", "Check a store: its database, its checkpoints and their digests."),
     "data": ("covey.cli.data:app", "Data sets: what there is, what is here, how to get the rest."),
 }

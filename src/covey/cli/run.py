@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from covey.cli.console import console
+from covey.cli.console import console, plain
 from covey.cli.options import DEFAULT_OUT, Json, Out, Set, experiment, parse_set, with_experiment_options
 from covey.cli.progress import bars, size
 from covey.compare import Comparison
@@ -17,6 +19,9 @@ from covey.compare import Comparison
 def run(
     source: Annotated[str, typer.Argument(metavar="ALGORITHM|FILE.toml", help="what to run")],
     only: Annotated[str | None, typer.Option(help="which run of a file that holds several")] = None,
+    name: Annotated[str | None, typer.Option(help="what the run is called; algorithm-data-1 unless given")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="a word to find it by; may be given several times")] = None,
+    note: Annotated[str | None, typer.Option(help="what it is for")] = None,
     set_: Set = None,
     out: Out = DEFAULT_OUT,
     as_json: Json = False,
@@ -31,10 +36,11 @@ def run(
         wanted = experiment(source, given)
     else:
         wanted = Comparison.read(source, given, {"budget": "rounds"} | _seed(given)).pick(only)
+    labels = [*(("tag", text) for text in tag or []), *([("note", note)] if note else [])]
     with bars() as watch:
         watch.say(f"{wanted.algorithm} on {wanted.data}: loading, grouping, round 1")
-        name, summary = start(wanted, out, [watch])
-    report(name, summary, as_json=as_json)
+        run, summary = start(wanted, out, [watch], name=name, labels=labels)
+    report(run, summary, out, as_json=as_json)
 
 
 def _seed(given: dict[str, Any]) -> dict[str, Any]:
@@ -43,19 +49,23 @@ def _seed(given: dict[str, Any]) -> dict[str, Any]:
 
 def resume(
     run: Annotated[str | None, typer.Argument(help="name of the run; the latest unfinished one without")] = None,
+    rounds: Annotated[int | None, typer.Option(min=1, help="go on to so many rounds, also with a finished run")] = None,
     out: Out = DEFAULT_OUT,
     as_json: Json = False,
 ) -> None:
-    """Go on where a run was killed; it ends with the model of one that was not, to the bit."""
+    """Go on where a run was killed; it ends with the model of one that was not, to the bit.
+
+    With --rounds a finished run is extended.
+    """
     from covey.experiment.life import resume as resume_run
 
     with bars() as watch:
         watch.say("loading, finding where it was")
-        name, summary = resume_run(run, out, [watch])
-    report(name, summary, as_json=as_json)
+        name, summary = resume_run(run, out, [watch], rounds=rounds)
+    report(name, summary, out, as_json=as_json)
 
 
-def report(name: str, summary: dict[str, Any], *, as_json: bool) -> None:
+def report(name: str, summary: dict[str, Any], out: Path, *, as_json: bool) -> None:
     """The end of a run, for a person or for a program."""
     if as_json:
         print(json.dumps(summary))
@@ -66,7 +76,8 @@ def report(name: str, summary: dict[str, Any], *, as_json: bool) -> None:
     traffic, seconds = size(summary["traffic_bytes"]), summary["wall_seconds"]
     timed = f"  simulated {summary['simulated_seconds']:.2f} s" if "simulated_seconds" in summary else ""
     screen.print(f"traffic {traffic}{timed}  time {seconds:.1f} s  model {summary['model_sha256'][:12]}")
-    screen.print(f"[dim]more: covey show {name}[/dim]")
+    where = "" if out == DEFAULT_OUT else f" --out {plain(shlex.quote(str(out)))}"
+    screen.print(f"[dim]more: covey show {name}{where}[/dim]", soft_wrap=True)
 
 
 SCORES = {"accuracy": "accuracy", "own_accuracy": "clients' own accuracy", "loss": "loss"}

@@ -11,11 +11,12 @@ from typing import Any
 from torch import Tensor
 
 from covey.checkpoint import Checkpoint
-from covey.errors import RunFailed
+from covey.errors import BadValue, RunFailed
 from covey.experiment.assembly import assemble
 from covey.experiment.settings import Experiment
 from covey.loop import Callback, Loop, Progress
-from covey.store import Store
+from covey.store import RunRecord, Store
+from covey.store.runs import LIMITS
 
 
 @dataclass
@@ -64,11 +65,24 @@ def try_out(
 
 
 def start(
-    experiment: Experiment, out: str | Path, callbacks: Sequence[Callback] = (), **parts: Any
+    experiment: Experiment,
+    out: str | Path,
+    callbacks: Sequence[Callback] = (),
+    *,
+    name: str | None = None,
+    labels: Sequence[tuple[str, str]] = (),
+    **parts: Any,
 ) -> tuple[str, dict[str, Any]]:
-    """Run an experiment with a store; gives the run's name and summary. `parts` are given to `assemble`."""
+    """Run an experiment with a store; gives the run's name and summary.
+
+    `name` is the run's unless it is to have one made for it, `labels` are tags and notes as (kind, text), `parts` are
+    given to `assemble`.
+    """
     with Store(out) as store:
-        run = store.create(f"{experiment.algorithm}-{experiment.data}", experiment.model_dump())
+        usual = f"{experiment.algorithm}-{experiment.data}"
+        run = store.create(name or usual, experiment.model_dump(), numbered=name is None)
+        for kind, text in labels:
+            store.add_event(run, 0, kind, text)
         with store.owned(run):
             try:
                 loop = assemble(experiment, recorder=Stored(store, run), **parts)
@@ -80,21 +94,36 @@ def start(
 
 
 def resume(
-    run: str | None, out: str | Path, callbacks: Sequence[Callback] = (), **parts: Any
+    run: str | None, out: str | Path, callbacks: Sequence[Callback] = (), *, rounds: int | None = None, **parts: Any
 ) -> tuple[str, dict[str, Any]]:
-    """Go on where a run was killed; without a name, the latest unfinished one. `parts` are given to `assemble`."""
+    """Go on where a run was killed; without a name, the latest unfinished one. `parts` are given to `assemble`.
+
+    With `rounds` the run ends after so many, also one that was finished; what else was to stop it no longer does.
+    """
     with Store(out) as store:
         record = store.unfinished() if run is None else store.get(run)
         with store.owned(record.run):
-            if record.status == "finished":
+            if record.status == "finished" and rounds is None:
                 return record.run, record.summary
+            if rounds is not None:
+                record = _extended(store, record, rounds)
             experiment = Experiment(**record.config)
             loop = assemble(experiment, recorder=Stored(store, record.run), **parts)
             found = store.rewind(record.run, loop.check)
             progress = loop.begin() if found is None else loop.restore(found[1].data)
+            progress.done &= rounds is None
             store.mark(record.run, "running", {})
             store.add_event(record.run, progress.round, "resumed", f"after round {progress.round}")
             return record.run, _go(loop, store, progress, experiment, callbacks)
+
+
+def _extended(store: Store, record: RunRecord, rounds: int) -> RunRecord:
+    """The run with another number of rounds, which must be more than it has."""
+    has = max((row["round"] for row in store.rounds(record.run)), default=0)
+    if rounds <= has:
+        raise BadValue("rounds", rounds, f"a number above {has}, which run {record.run} has")
+    store.amend(record.run, dict.fromkeys(LIMITS) | {"rounds": rounds})
+    return store.get(record.run)
 
 
 def _go(

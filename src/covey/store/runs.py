@@ -12,7 +12,7 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ from covey.store.rows import STATUSES, Damage, RoundRow, RunRecord, read_events,
 from covey.store.settle import Settler
 
 LOCK = "lock"
+LIMITS = ("rounds", "target_accuracy", "stop_at_seconds", "stop_at_traffic")
+"""Settings that say when a run ends: they may change when it is extended."""
 
 
 class Store:
@@ -54,13 +56,18 @@ class Store:
 
     # --- runs
 
-    def create(self, name: str, config: dict[str, Any]) -> str:
-        """A new run; its name is `name` with the first number that neither a run nor a folder has."""
+    def create(self, name: str, config: dict[str, Any], *, numbered: bool = True) -> str:
+        """A new run; its name is `name` with the first number that neither a run nor a folder has, or `name` itself."""
         if self.database.read_only:
             raise RunFailed(f"the store in {self.folder} was opened to be read only")
-        name, text = make_name(name), json.dumps(config)
-        for number in range(1, 1_000_000):
-            run = f"{name}-{number}"
+        text = json.dumps(config)
+        if numbered:
+            names: Iterable[str] = (f"{make_name(name)}-{number}" for number in range(1, 1_000_000))
+        elif is_name(name):
+            names = (name,)
+        else:
+            raise BadValue("name", name, "letters, digits, dots and dashes, beginning with a letter or digit")
+        for run in names:
             try:
                 (self.folder / run).mkdir()
             except FileExistsError:
@@ -74,6 +81,8 @@ class Store:
                 continue
             self.database.mine.add(run)
             return run
+        if not numbered:
+            raise BadValue("name", name, f"one that no run in {self.folder} has")
         raise RunFailed(f"the store in {self.folder} has no free name for {name}")
 
     def discard(self, run: str) -> None:
@@ -87,6 +96,41 @@ class Store:
             for path in (*files_in(folder).values(), folder / LOCK):
                 path.unlink(missing_ok=True)
             folder.rmdir()
+
+    def rename(self, run: str, name: str) -> None:
+        """Give a run that nobody is running another name; its rounds, events and checkpoints go with it."""
+        with self.owned(run):
+            record = self._find(run)
+            self.create(name, record.config, numbered=False)
+            try:
+                with self.owned(name):
+                    self._copy(record, name)
+            except BaseException:
+                self.discard(name)
+                raise
+        self.discard(run)
+
+    def _copy(self, record: RunRecord, name: str) -> None:
+        """All there is of a run, under another name; checkpoints say whose they are, so they are written anew."""
+        self._settler.now()
+        self.database.write(("UPDATE runs SET created = ? WHERE run = ?", record.created, name))
+        files = files_in(self._folder(record.run))
+        for row in read_rounds(self.database, record.run)[0]:
+            kept = Checkpoint(self.load(record.run, row).data) if row.checkpoint and row.round in files else None
+            self.add_round(name, row.round, row.metrics, kept)
+        for event in self.events(record.run):
+            values = (event[key] for key in ("round", "time", "kind", "text"))
+            self._write("INSERT INTO events VALUES (?, ?, ?, ?, ?)", name, *values)
+        self.mark(name, record.status, {**record.summary, **({"run": name} if record.summary else {})})
+
+    def amend(self, run: str, limits: dict[str, Any]) -> None:
+        """Change when a run ends: settings that none of its rounds depends on."""
+        for field in limits:
+            if field not in LIMITS:
+                raise BadValue("setting", field, f"one of {', '.join(LIMITS)}")
+        config = {**self._find(run).config, **limits}
+        self._write("UPDATE runs SET config = ? WHERE run = ?", json.dumps(config), run)
+        self._known.pop(run, None)
 
     def runs(self) -> list[RunRecord]:
         """All runs that can be read, the last begun at the end; `damaged` names the others."""
@@ -284,5 +328,6 @@ class Store:
 
 
 def digest_of(config: dict[str, Any]) -> str:
-    """SHA-256 of a run's settings, in whatever order they were given."""
-    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+    """SHA-256 of the settings a run's rounds depend on, in whatever order they were given; not of when it ends."""
+    kept = {name: value for name, value in config.items() if name not in LIMITS}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
