@@ -133,6 +133,7 @@ class Loop:
         self.evaluator, self.ways, self.limits, self.seed = evaluator, ways, limits, seed
         self.meters, self.recorder = meters, recorder
         self.model_bytes = layout.size * 4
+        self._sizes = fleet.sizes.tolist()
         self._tickets = itertools.count()  # no two jobs of a run share one, so that late answers are told apart
 
     @property
@@ -241,9 +242,10 @@ class Loop:
         plan = self.algorithm.plan(progress.round, self.fleet, progress.state, rng)
         plans.check(plan, self.fleet.clients)
         notes = _Notes(self.algorithm.keeps_updates)
-        sizes = self.fleet.sizes.tolist()
         brief = self._brief(progress, attempt)
-        walked = walk(plan, progress.models, sizes, self.executor, progress.where, brief=brief, observe=notes.take)
+        walked = walk(
+            plan, progress.models, self._sizes, self.executor, progress.where, brief=brief, observe=notes.take
+        )
         for text in self.executor.news():
             self._note(progress.round, "executor", text)
         progress.traffic += walked.traffic

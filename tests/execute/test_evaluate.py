@@ -6,6 +6,7 @@ from torch import nn
 
 from covey.execute import evaluate
 from covey.execute.layout import Layout
+from covey.fleet import FleetData
 
 X = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.2]])
 Y = torch.tensor([0, 1, 1])
@@ -57,3 +58,22 @@ def test_the_gradient_changes_no_model():
     first = evaluate.gradient(layout, flat, X, Y, torch.arange(3))
     assert len(first) == layout.trained == layout.size - 4
     assert torch.equal(flat, before)
+
+
+def test_clients_that_share_samples_are_each_scored_on_their_own():
+    data = FleetData(
+        "shared",
+        x=X.numpy(),
+        y=Y.numpy(),
+        test_x=X.numpy(),
+        test_y=Y.numpy(),
+        train_of=[[0], [1], [2], [0]],
+        test_of=[[0, 2], [2, 2], [], [1, 0]],
+        classes=2,
+    )
+    evaluator = evaluate.LocalEvaluator(Layout(nn.Linear(2, 2, bias=False)), data)
+    keep, swap = torch.tensor([1.0, 0.0, 0.0, 1.0]), torch.tensor([0.0, 1.0, 1.0, 0.0])
+    found = evaluator.own_accuracies([keep, swap], np.array([0, 0, 0, 1]))
+    # kept, samples 0 and 1 are right and 2 is wrong; swapped, it is the other way round
+    assert found[[0, 1, 3]].tolist() == [0.5, 0.0, 0.0]
+    assert np.isnan(found[2])

@@ -31,9 +31,8 @@ class Deck:
     """
 
     def __init__(self, data: FleetData, batch: int) -> None:
-        self.sizes = np.array([len(own) for own in data.train_of], dtype=np.int64)
-        self.offsets = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        self.pool = np.concatenate(data.train_of) if len(data.train_of) else np.zeros(0, np.int64)
+        own = data.train_of
+        self.sizes, self.offsets, self.pool = own.sizes, own.offsets[:-1], own.flat
         self.batch = batch or int(self.sizes.max())
 
     def steps(self, client: int, epochs: int) -> int:

@@ -18,6 +18,7 @@ from torch import Tensor
 from covey.execute.layout import Layout
 from covey.fleet import FleetData
 from covey.merge import RunningMean
+from covey.ragged import Indices
 
 BATCH = 1000
 
@@ -54,7 +55,7 @@ class LocalEvaluator:
 
     def scores(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> Scores:
         """Scores of the models: globally their mean over clients, and every client with the model `home` gives it."""
-        sizes = [len(own) for own in self.data.train_of]
+        sizes = self.data.train_of.sizes
         merged = RunningMean()
         for slot, share in enumerate(np.bincount(home, sizes, len(models))):
             merged.add(slot, models[slot], float(share))
@@ -64,22 +65,28 @@ class LocalEvaluator:
         return Scores(float(right.mean()), float(loss.mean()), own_mean)
 
     def own_accuracies(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Every client's accuracy on its own test split with its own model; NaN where the split is empty."""
-        accuracies = np.full(len(home), np.nan)
+        """Every client's accuracy on its own test split with its own model; NaN where the split is empty.
+
+        A sample that several clients hold is looked at once, so that a large fleet costs no more than its pool.
+        """
+        tests, accuracies = self.data.test_of, np.full(len(home), np.nan)
         for slot, model in enumerate(models):
-            mine = [i for i in np.flatnonzero(home == slot) if len(self.data.test_of[i])]
-            if mine:
-                samples = torch.from_numpy(np.concatenate([self.data.test_of[i] for i in mine]))
-                right, _ = scores(self.layout, model, self.x, self.y, samples)
-                accuracies[mine] = per_client(right, [len(self.data.test_of[i]) for i in mine])
+            mine = np.flatnonzero((home == slot) & (tests.sizes > 0))
+            if len(mine):
+                own = tests.take(mine)
+                held = np.zeros(len(self.y), dtype=bool)
+                held[own.flat] = True
+                right, _ = scores(self.layout, model, self.x, self.y, torch.from_numpy(np.flatnonzero(held)))
+                place = np.cumsum(held) - 1  # of a sample among those that are held
+                accuracies[mine] = per_client(right[torch.from_numpy(place[own.flat])], own.sizes)
         return accuracies
 
     def losses(self, models: Sequence[Tensor], clients: Sequence[int]) -> NDArray[np.float64]:
         """The mean training loss of every model on every one of these clients: clients x models."""
-        samples = torch.from_numpy(np.concatenate([self.data.train_of[i] for i in clients]))
-        sizes = [len(self.data.train_of[i]) for i in clients]
+        own = self.data.train_of.take(clients)
+        samples = torch.from_numpy(own.flat)
         columns = [scores(self.layout, model, self.x, self.y, samples)[1] for model in models]
-        return np.stack([per_client(column, sizes) for column in columns], axis=1)
+        return np.stack([per_client(column, own.sizes) for column in columns], axis=1)
 
     def gradients(self, model: Tensor, clients: Sequence[int]) -> NDArray[np.float32]:
         """Every client's full-data gradient at that model: clients x parameters."""
@@ -101,7 +108,7 @@ def scores(layout: Layout, model: Tensor, x: Tensor, y: Tensor, samples: Tensor 
     return torch.cat(right), torch.cat(losses)
 
 
-def per_client(right: Tensor, sizes: Sequence[int]) -> NDArray[np.float64]:
+def per_client(right: Tensor, sizes: Sequence[int] | Indices) -> NDArray[np.float64]:
     """Means of consecutive parts of these sizes; a client with no sample gets NaN."""
     ends = np.cumsum(sizes)
     total = np.concatenate([[0.0], np.cumsum(right.double().numpy())])
