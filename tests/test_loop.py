@@ -14,7 +14,7 @@ from covey.execute.dropout import Dropout
 from covey.execute.evaluate import LocalEvaluator
 from covey.execute.local import LocalExecutor, Training, make_task
 from covey.experiment.life import Kept, Stored
-from covey.local import Rule
+from covey.local import Rule, make_rule
 from covey.loop import TRIES, Limits, Loop, Ways
 from covey.merge import Merges, make_server
 from covey.plan import Forest, Mesh, Ring, Star, Train, edge
@@ -174,8 +174,6 @@ def test_a_run_can_be_cut_anywhere(make, tmp_path):
 
 
 def test_what_rules_remember_survives(tmp_path):
-    from covey.local import make_rule
-
     def make():
         return loop_of(FedAvg(sample=0.5), rule=make_rule("scaffold"), rounds=4)
 
@@ -197,6 +195,67 @@ def test_a_run_that_has_ended_stays_ended(tmp_path):
     second = loop_of(FedAvg(), rounds=5, target_accuracy=0.01)
     again = second.go(second.restore(saved(first, progress, tmp_path)))
     assert again == ended
+
+
+def remembering():
+    """A run with all there is to remember: clients' vectors, the server's, its optimiser's."""
+    return loop_of(FedAvg(), rule=make_rule("scaffold"), server="adam:0.1", rounds=2)
+
+
+def test_what_a_checkpoint_holds_is_what_a_run_takes(tmp_path):
+    loop = remembering()
+    progress = loop.begin()
+    loop.go(progress)
+    data = saved(loop, progress, tmp_path)
+    remembering().check(data)
+    assert data["executor"]["memory"]["variate"][0].shape == (loop.layout.size,)
+
+
+@pytest.mark.parametrize(
+    ("names", "value", "sentence"),
+    [
+        (["extra"], 1, "it has an unknown extra"),
+        (["models"], [], "its models are not vectors"),
+        (["models", 0], torch.zeros(3), "its models are not vectors"),
+        (["models", 0], "no tensor", "its models/0 is a str, not a Tensor"),
+        (["home"], [0, 0, 0, 0], "its home is a list, not a ndarray"),
+        (["home"], np.zeros(9, dtype=np.int64), "which model each of 4 clients has"),
+        (["home"], np.full(4, 7), "it names models that are not there"),
+        (["home"], np.zeros(4), "which model each of 4 clients has"),
+        (["where"], [], "it does not say where every model is"),
+        (["where", 0], ["edge"], "its where/0 is a list and none of what it may be"),
+        (["where", 0], ["moon", 3], "it names places that are none"),
+        (["traffic", 0], None, "its traffic/0 is None, not a list"),
+        (["traffic", 0], ["cloud", "client"], "its traffic/0 has 2 members, not 3"),
+        (["traffic", 0], ["cloud", 1.0, 3], "its traffic/0/1 is a float, not a str"),
+        (["round"], "3", "its round is a str, not an int"),
+        (["trainings"], None, "its trainings is None, not an int"),
+        (["shared"], {}, "what its server remembers is not what this local rule does"),
+        (["shared", "variate"], torch.zeros(3), "what its server remembers is not what this local rule does"),
+        (["server", 0], [], "its server/0 is a list, not a dict"),
+        (["spent"], {"simulated_seconds": "long"}, "its spent/simulated_seconds is a str, not a float"),
+        (["executor"], {}, "the executor's state has no memory"),
+        (["executor", "memory"], {}, "what clients remember has no variate"),
+        (
+            ["executor", "memory", "variate", 0],
+            torch.zeros(3),
+            "what clients remember is not what this local rule does",
+        ),
+        (["executor", "memory", "variate", 0], 3, "its variate/0 is an int, not a Tensor"),
+        (["executor", "choices"], {"wave": ["one-by-one", 1]}, "its choices/wave has 2 members, not 3"),
+    ],
+)
+def test_a_forged_checkpoint_is_refused(tmp_path, names, value, sentence):
+    loop = remembering()
+    progress = loop.begin()
+    loop.go(progress)
+    data = saved(loop, progress, tmp_path)
+    inside = data
+    for name in names[:-1]:
+        inside = inside[name]
+    inside[names[-1]] = value
+    with pytest.raises(ValueError, match=sentence):
+        remembering().check(data)
 
 
 # --- failures and quorum

@@ -7,7 +7,8 @@ SHAPE = {
     "models": [torch.Tensor],
     "round": int,
     "seconds": float,
-    "where": [(None, [(str, int)])],
+    "where": [(None, [str, int])],
+    "traffic": [[str, str, int]],
     "memory": {int: {str: torch.Tensor}},
     "done": bool,
 }
@@ -19,6 +20,7 @@ def good():
         "round": 3,
         "seconds": 1,
         "where": [None, ["edge", 2]],
+        "traffic": [["cloud", "edge", 3], ["edge", "cloud", 4]],
         "memory": {4: {"c": torch.zeros(2)}},
         "done": False,
     }
@@ -42,6 +44,9 @@ def test_what_fits():
         ("seconds", "1", "its seconds is a str, not a float"),
         ("seconds", True, "its seconds is a bool, not a float"),
         ("where", [["edge", None]], "its where/0 is a list and none of what it may be"),
+        ("where", [["edge"]], "its where/0 is a list and none of what it may be"),
+        ("traffic", [["cloud", "edge"]], "its traffic/0 has 2 members, not 3"),
+        ("traffic", [["cloud", "edge", 3], ["cloud", 3, 3]], "its traffic/1/1 is an int, not a str"),
         ("memory", {"4": {}}, "its memory has a key that is a str, not an int"),
         ("memory", {4: {"c": [0.0]}}, "its memory/4/c is a list, not a Tensor"),
         ("memory", None, "its memory is None, not a dict"),

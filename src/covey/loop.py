@@ -34,6 +34,7 @@ from covey.local import Rule
 from covey.merge import Merges, Moment, ServerStep
 from covey.meter import Meter, Ran
 from covey.plan import Forest, Mesh, Place, Plan
+from covey.shape import fit
 
 TRIES = 5  # of a round below its quorum
 
@@ -55,6 +56,25 @@ class Progress:
     traffic: Counter[tuple[str, str]] = field(default_factory=Counter)
     last: dict[str, Any] = field(default_factory=dict)
     done: bool = False
+
+
+SHAPE = {
+    "models": [Tensor],
+    "home": np.ndarray,
+    "where": [(None, [str, int])],
+    "state": dict,
+    "shared": {str: Tensor},
+    "server": {int: {str: Tensor}},
+    "round": int,
+    "seconds": float,
+    "trainings": int,
+    "spent": {str: float},
+    "traffic": [[str, str, int]],
+    "last": {str: float},
+    "done": bool,
+    "executor": dict,
+}
+"""What a checkpoint holds: `Progress` as plain data, and the executor's state."""
 
 
 @dataclass(frozen=True)
@@ -188,24 +208,21 @@ class Loop:
 
     def check(self, data: Mapping[str, Any]) -> None:
         """Refuse, with a ValueError, a checkpoint's data that is not of this run's shape."""
-        wanted = {*Progress.__dataclass_fields__, "executor"}
-        if set(data) != wanted:
-            raise ValueError(f"it holds {', '.join(sorted(data))}; wanted is {', '.join(sorted(wanted))}")
-        models, home = data["models"], data["home"]
-        size = self.layout.size
-        if not isinstance(models, list) or not models or not all(_is_vector(model, size) for model in models):
+        fit(dict(data), SHAPE)
+        models, home, shared, size = data["models"], data["home"], data["shared"], self.layout.size
+        if not models or not all(_is_vector(model, size) for model in models):
             raise ValueError(f"its models are not vectors of {size} numbers")
-        if not isinstance(home, np.ndarray) or home.shape != (self.fleet.clients,) or home.dtype.kind != "i":
+        if home.shape != (self.fleet.clients,) or home.dtype.kind != "i":
             raise ValueError(f"it does not say which model each of {self.fleet.clients} clients has")
         if len(home) and not (home.min() >= 0 and home.max() < len(models)):
             raise ValueError("it names models that are not there")
-        kinds = {"where": list, "traffic": list, "round": int, "state": dict, "shared": dict, "server": dict}
-        kinds |= {"spent": dict, "last": dict, "executor": dict, "done": bool}
-        for name, kind in kinds.items():
-            if not isinstance(data[name], kind):
-                raise ValueError(f"its {name} is not a {kind.__name__}")
         if len(data["where"]) != len(models):
             raise ValueError("it does not say where every model is")
+        if not all(place is None or place[0] in ("cloud", "edge", "client") for place in data["where"]):
+            raise ValueError("it names places that are none")
+        if set(shared) != set(self.ways.rule.remembers) or not all(_is_vector(v, size) for v in shared.values()):
+            raise ValueError("what its server remembers is not what this local rule does")
+        self.executor.restore(data["executor"])  # which refuses what is no state of its own; last, as it is taken then
 
     def restore(self, data: Mapping[str, Any]) -> Progress:
         """The progress that a checkpoint's data holds; the executor goes back to its state."""

@@ -1,7 +1,8 @@
 """What data from a file has to look like, said as data.
 
-A shape is a type (a bool is no int; an int is a float, too), None, `[shape]` for a list of such, `{"name": shape, …}`
-for exactly these names, `{type: shape}` for any number of such keys, or `(shape, shape, …)` for one of these.
+A shape is a type (a bool is no int; an int is a float, too), None, `[shape]` for a list of such, `[shape, shape, …]`
+for a list of just these, `{"name": shape, …}` for exactly these names, `{type: shape}` for any number of such keys, or
+`(shape, shape, …)` for one of these.
 """
 
 from __future__ import annotations
@@ -33,6 +34,11 @@ def _fault(value: Any, shape: Shape, where: str) -> tuple[str, str] | None:
     if not _is(value, shape):
         wanted = shape if isinstance(shape, type) or shape is None else type(shape)
         return where, f"is {_kind(value)}, not {_name(wanted)}"
+    if isinstance(shape, list) and len(shape) > 1:
+        if len(value) != len(shape):
+            return where, f"has {len(value)} members, not {len(shape)}"
+        pairs = enumerate(zip(value, shape, strict=True))
+        return _first(_fault(member, inner, f"{where}/{number}") for number, (member, inner) in pairs)
     if isinstance(shape, list):
         return _first(_fault(member, shape[0], f"{where}/{number}") for number, member in enumerate(value))
     if isinstance(shape, dict) and all(isinstance(key, str) for key in shape):

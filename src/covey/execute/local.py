@@ -17,6 +17,7 @@ from covey.execute.layout import Layout
 from covey.execute.trainers import Memory, Task
 from covey.fleet import FleetData
 from covey.local import Adam, Optimiser, Rule, Sgd
+from covey.shape import fit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +100,8 @@ class LocalExecutor:
         return {"memory": self.memory.copy()}
 
     def restore(self, state: ExecutorState) -> None:
-        """Go back to such a state."""
+        """Go back to such a state; one that is none, as a forged checkpoint may hold, is refused with a ValueError."""
+        fit(state, {"memory": dict, "choices": {str: [str, int, int]}}, "the executor's state")
         self.memory.restore(state["memory"])
 
     def news(self) -> list[str]:

@@ -22,6 +22,7 @@ from covey.execute.effects import Job
 from covey.execute.layout import Layout
 from covey.execute.trace import Argument, tensors, trace
 from covey.local import Optimiser, Params, Rule
+from covey.shape import fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,10 @@ class Memory:
         return {name: dict(vectors) for name, vectors in self.own.items()}
 
     def restore(self, kept: Mapping[str, Mapping[int, Tensor]]) -> None:
-        """Go back to such a copy."""
+        """Go back to such a copy; what is none is refused with a ValueError."""
+        fit(kept, {name: {int: Tensor} for name in self.own}, "what clients remember")
+        if any(vector.shape != self._zero.shape for vectors in kept.values() for vector in vectors.values()):
+            raise ValueError(f"what clients remember are not vectors of {len(self._zero)} numbers")
         self.own = {name: dict(kept[name]) for name in self.own}
 
 
