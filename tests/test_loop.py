@@ -239,7 +239,7 @@ def test_what_a_checkpoint_holds_is_what_a_run_takes(tmp_path):
         (
             ["executor", "memory", "variate", 0],
             torch.zeros(3),
-            "what clients remember is not what this local rule does",
+            "what clients remember are not vectors of 15 numbers",
         ),
         (["executor", "memory", "variate", 0], 3, "its variate/0 is an int, not a Tensor"),
         (["executor", "choices"], {"wave": ["one-by-one", 1]}, "its choices/wave has 2 members, not 3"),
