@@ -23,6 +23,10 @@ COMMANDS = {
     "sweep": ("covey.cli.sweep:sweep", "Every combination of some settings, sorted by what came out."),
     "group": ("covey.cli.group:group", "Group the clients of a fleet of your own."),
     "price": ("covey.cli.price:price", "What a round costs on a network: seconds, bytes, energy, without training."),
+    "bench-groupops": (
+        "covey.cli.bench_groupops:bench_groupops",
+        "What secure aggregation and backdoor detection cost here, by group size.",
+    ),
     "list": ("covey.cli.listing:list_", "What there is: runs, or anything that has a name."),
     "show": ("covey.cli.listing:show", "What a run did: its settings, its rounds, what was lost."),
     "rm": ("covey.cli.runs:rm", "Remove runs."),

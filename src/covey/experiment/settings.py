@@ -49,7 +49,9 @@ class Experiment(BaseModel):
     dropout: float = Field(0.0, ge=0, lt=1, description="chance that a training fails")
     quorum: float = Field(0.0, ge=0, le=1, description="share of a round's trainings below which it is tried again")
     target_accuracy: float | None = Field(None, gt=0, le=1, description="stop when the global accuracy reaches this")
-    prices: str | None = Field(None, description="prices of the metric `cost`, such as cifar-secure (Group-FEL, Eq. 5)")
+    prices: str | None = Field(
+        None, description="prices of the metric `cost` (Group-FEL, Eq. 5): cifar-secure, or a profile"
+    )
     budget: float | None = Field(None, gt=0, description="stop when the cost reaches this; prices cifar-secure if none")
     network: str | None = Field(None, description="network to keep the time on, such as fat-tree:10, or a file")
     link: str | None = Field(None, description="its links, 10MB/s,1ms unless given")
@@ -58,7 +60,9 @@ class Experiment(BaseModel):
     server_device: str | None = Field(None, description="what servers merge on; they take no time unless given")
     stragglers: str | None = Field(None, description="clients that are slow, as share:slowdown, such as 0.1:5")
     day: float | None = Field(None, gt=0, description="seconds of the day in whose windows clients are awake")
-    group_operation: str | None = Field(None, description="what clients do when models meet, as secure-aggregation")
+    group_operation: str | None = Field(
+        None, description="what clients do when models meet, as secure-aggregation, or a profile"
+    )
     stop_at_seconds: float | None = Field(
         None, gt=0, description="stop when so many seconds have passed on the network"
     )

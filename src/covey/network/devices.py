@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -25,8 +26,10 @@ import numpy as np
 from covey.errors import BadValue, UnknownName
 from covey.network import units
 from covey.prices import PRICES
+from covey.profile import Profile
 from covey.registry import Registry
 
+_ANY_SPEED = 5e9  # of a measured device, whose trainings go by its curves: only merges at a client go by speed
 Curve = tuple[float, ...]
 """Coefficients of a polynomial, the highest power first."""
 
@@ -127,11 +130,14 @@ for _name, _data, _summary in (
 
 
 def device(text: str) -> Device:
-    """A device by name, or one that is only a speed.
+    """A device by name, one that is only a speed, or one that `covey bench-groupops` has measured: a file.
 
     >>> device("phone-5gflops").speed == device("5GFLOPS").speed
     True
     """
+    if text.endswith(".toml"):
+        measured = Profile.read(Path(text))
+        return Device(text, _ANY_SPEED, training=measured.training, group_costs=measured.group_costs)
     if text in DEVICES or not text[:1].isdigit():
         return DEVICES[text]
     return Device(text, units.speed(text, "device"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from covey.network.routing import Router
 from covey.network.spec import network_from
 from covey.network.topology import Link, Node
 from covey.plan import Place
+from covey.profile import is_profile, split
 from covey.seeds import generator
 from covey.words import number
 
@@ -119,9 +120,14 @@ def make_site(
     if stragglers is not None:
         share, slowdown = _share(stragglers)
         slow = crew.stragglers(clients, share=share, slowdown=slowdown, rng=generator(seed, "stragglers")).tolist()
+    kinds = crew.mix(device or DEFAULT_DEVICE, clients, generator(seed, "devices"))
+    if group_operation is not None and is_profile(group_operation):
+        measured, operation = split(group_operation)
+        curve = {group_operation: measured.group_cost(operation)}
+        kinds = tuple(replace(kind, group_costs={**kind.group_costs, **curve}) for kind in kinds)
     return Site(
         placement=place(built, edge_of),
-        devices=crew.mix(device or DEFAULT_DEVICE, clients, generator(seed, "devices")),
+        devices=kinds,
         sizes=np.asarray(fleet.sizes).tolist(),
         flops=flops,
         model_bytes=model_bytes,
