@@ -22,6 +22,7 @@ from covey.fleet import FleetData
 from covey.merge import Flame, Gathering
 from covey.models import build_model
 from covey.profile import SECURE, Profile, fit
+from covey.ragged import Ragged
 from covey.secure import simulate
 
 BACKDOOR = "backdoor-detection"
@@ -80,9 +81,8 @@ def measure_training(samples: Sequence[int], model: str, batch: int, progress: P
     most = max(samples)
     x = np.zeros((most, *SHAPE), dtype=np.float32)
     y = np.zeros(most, dtype=np.int64)
-    parts = tuple(np.arange(n) for n in samples)
-    none = tuple(np.zeros(0, dtype=np.int64) for _ in samples)
-    data = FleetData("made up", x, y, x[:1], y[:1], parts, none, CLASSES)
+    held, none = Ragged.of([np.arange(n) for n in samples]), Ragged.of([[] for _ in samples])
+    data = FleetData("made up", x, y, x[:1], y[:1], held, none, CLASSES)
     module = build_model(model, SHAPE, CLASSES, 0)
     task = make_task(module, data, Training(batch=batch))
     trainer, start = OneByOne(task), task.layout.initial()

@@ -23,8 +23,8 @@ def images(clients=3, each=4):
     """Images of 5 x 5 zeros, labels 0, 1, 2, 3 for every client."""
     n = clients * each
     y = np.tile(np.arange(each), clients)
-    parts = tuple(np.split(np.arange(n), clients))
-    none = tuple(np.zeros(0, dtype=np.int64) for _ in parts)
+    parts = np.split(np.arange(n), clients)
+    none = [np.zeros(0, dtype=np.int64) for _ in parts]
     x = np.zeros((n, 1, 5, 5), dtype=np.float32)
     x[0, 0, 0, 0] = 2.0  # the brightest pixel
     return FleetData("images", x, y, x[:8], y[:8], parts, none, each)

@@ -72,7 +72,7 @@ class Watching:
         self.evaluator, self.layout, self.attackers = evaluator, layout, len(attackers)
         trial = attack.trial(data)
         self.x, self.y, self.wrong = torch.from_numpy(trial.x), torch.from_numpy(trial.y), trial.wrong
-        self.sizes = [len(own) for own in data.train_of]
+        self.sizes = data.train_of.sizes
 
     def scores(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> AttackedScores:
         """Scores of the models, and how often the attack works on them."""
