@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from covey.algorithms import ALGORITHMS, Algorithm, Architecture, FedAvg, Outcome, State, make_algorithm
-    from covey.api import Run, price, resume, run
+    from covey.api import Run, load, price, resume, run
     from covey.data import Dataset, class_diversity, dirichlet, iid, load_fleet, natural, normal_sizes, shards
     from covey.errors import BadData, BadPlan, BadValue, CoveyError, RunFailed, UnknownName
     from covey.experiment import Experiment
@@ -58,6 +58,7 @@ __all__ = [
     "edge",
     "group",
     "iid",
+    "load",
     "load_fleet",
     "make_algorithm",
     "measure",
@@ -72,7 +73,7 @@ __all__ = [
 
 _NAMES = {
     "covey.algorithms": "ALGORITHMS Algorithm Architecture FedAvg Outcome State make_algorithm",
-    "covey.api": "Run price resume run",
+    "covey.api": "Run load price resume run",
     "covey.data": "Dataset Fleet class_diversity dirichlet iid load_fleet natural normal_sizes shards",
     "covey.errors": "BadData BadPlan BadValue CoveyError RunFailed UnknownName",
     "covey.experiment": "Experiment",

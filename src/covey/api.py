@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import torch
 from pydantic import TypeAdapter
 from torch import Tensor, nn
 
@@ -15,9 +16,11 @@ from covey.algorithms import ALGORITHMS, Algorithm
 from covey.errors import BadValue
 from covey.execute.layout import Layout
 from covey.experiment import Experiment, life
+from covey.experiment.assembly import make_fleet
 from covey.experiment.settings import GIVEN
 from covey.fleet import Fleet
 from covey.loop import Callback
+from covey.models import build_model
 from covey.network.price import Price, mean_price
 from covey.rehearse import rehearse
 from covey.report.curves import curves
@@ -38,6 +41,9 @@ class Run:
     rounds: list[dict[str, Any]]
     models: list[Tensor]
     events: list[dict[str, Any]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    groups: list[list[int]] | None = None  # who trains with whom, where the algorithm keeps groups
+    model_of: list[int] = field(default_factory=list)  # which model each client calls its own
 
     @property
     def accuracy(self) -> float:
@@ -58,6 +64,35 @@ class Run:
         with_views = Layout(module).views(self.models[model])
         module.load_state_dict(with_views, strict=False)
         return module
+
+    def module(self, model: int = 0) -> nn.Module:
+        """The network that the settings name, with the run's weights."""
+        data = make_fleet(Experiment(**self.settings)).data
+        assert data is not None
+        dtype = torch.from_numpy(data.x[:1]).dtype
+        made = build_model(self.settings["model"], data.shape, data.classes, self.settings["seed"], dtype=dtype)
+        return self.load_into(made, model)
+
+    def state_dict(self, model: int = 0) -> dict[str, Tensor]:
+        """The weights by name, as torch knows them."""
+        return dict(self.module(model).state_dict())
+
+    def evaluate(self, x: Any, y: Any, *, model: int = 0, module: nn.Module | None = None) -> dict[str, float]:
+        """Accuracy and loss of a model on samples of your own.
+
+        `module` is the network where the run's was an object; else the settings say which.
+        """
+        network = (self.module(model) if module is None else self.load_into(module, model)).eval()
+        inputs, labels = torch.as_tensor(x), torch.as_tensor(y).long()
+        inputs = inputs.float() if inputs.is_floating_point() else inputs
+        if len(inputs) != len(labels) or not len(labels):
+            raise BadValue(
+                "y", f"{len(labels)} labels", f"one for each of {len(inputs)} samples, of which there are some"
+            )
+        with torch.no_grad():
+            scores = torch.cat([network(part) for part in torch.split(inputs, 1000)])
+        right = (scores.argmax(dim=-1) == labels).float().mean()
+        return {"accuracy": float(right), "loss": float(nn.functional.cross_entropy(scores, labels))}
 
     def plot(self, path: str | Path) -> None:
         """Draw accuracy over rounds and over traffic."""
@@ -178,6 +213,19 @@ def resume(
     return _read(found[0], out)
 
 
+def load(name: str, out: str | Path = "runs") -> Run:
+    """A run from a store: its settings, rounds, groups and models, also of one that is not over.
+
+    >>> import covey, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = covey.run("fedavg", clients=4, rounds=2, mode="one-by-one", out=folder)
+    ...     found = covey.load(made.name, folder)
+    >>> found.settings["clients"], found.accuracy == made.accuracy, list(found.state_dict())
+    (4, True, ['head.weight', 'head.bias'])
+    """
+    return _read(name, out, read_only=True)
+
+
 def price(algorithm: str | Experiment, fleet: Fleet | None = None, **settings: Any) -> Price:
     """What a round costs on a network, the mean over the rounds, without training.
 
@@ -202,7 +250,20 @@ def _described(algorithm: Algorithm) -> dict[str, Any]:
     return {"algorithm": f"own-{name}" if name in ALGORITHMS else name}
 
 
-def _read(name: str, out: str | Path) -> Run:
-    with Store(out) as store:
-        models = store.checkpoint(name).data["models"]
-        return Run(name, store.get(name).summary, store.rounds(name), models, store.events(name))
+def _read(name: str, out: str | Path, *, read_only: bool = False) -> Run:
+    with Store(out, read_only=read_only) as store:
+        record, rounds = store.get(name), store.rounds(name)
+        data = store.checkpoint(name).data
+        so_far = {key: value for row in rounds for key, value in row.items()}
+        unfinished = {"accuracy": None, **so_far, "rounds": len(rounds), "status": record.status}
+        groups = data["state"].get("groups")
+        return Run(
+            name,
+            record.summary or unfinished,
+            rounds,
+            data["models"],
+            store.events(name),
+            record.config,
+            [[int(i) for i in members] for members in groups] if isinstance(groups, list) else None,
+            [int(k) for k in data["home"]],
+        )
