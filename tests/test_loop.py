@@ -242,7 +242,6 @@ def test_what_a_checkpoint_holds_is_what_a_run_takes(tmp_path):
             "what clients remember are not vectors of 15 numbers",
         ),
         (["executor", "memory", "variate", 0], 3, "its variate/0 is an int, not a Tensor"),
-        (["executor", "choices"], {"wave": ["one-by-one", 1]}, "its choices/wave has 2 members, not 3"),
     ],
 )
 def test_a_forged_checkpoint_is_refused(tmp_path, names, value, sentence):
