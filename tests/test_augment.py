@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from covey.augment import augmented
+from covey.data import Fleet
 from covey.errors import BadValue
-from covey.fleet import Fleet
 
 
 @pytest.fixture(scope="module")

@@ -137,6 +137,8 @@ def test_settings_that_name_code_are_refused(settings):
         "10MB/s,1ms",
         "0.1:5",
         "lab.graphml",
+        "pi.toml:secure",
+        "phones/pi.toml:secure",
         "no_module_of_that_name:x",
         "class-diversity:0.1,0.25",
         "",

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from torch import Tensor, nn
 
 from covey.algorithms import ALGORITHMS, Algorithm
-from covey.errors import BadValue
+from covey.errors import BadValue, UnknownName
 from covey.execute.layout import Layout
 from covey.experiment import Experiment, life
 from covey.experiment.assembly import make_fleet
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCORES = ("accuracy", "own_accuracy")
+OF_THE_FLEET = ("data", "clients", "partition", "edges", "samples", "windows", "test_fraction")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +61,16 @@ class Run:
         return pd.json_normalize(self.rounds, sep="_").set_index("round")
 
     def load_into(self, module: nn.Module, model: int = 0) -> nn.Module:
-        """Give a module of the run's architecture the run's weights."""
-        with_views = Layout(module).views(self.models[model])
-        module.load_state_dict(with_views, strict=False)
+        """Give a module of the run's architecture the run's weights; `model` is which of the run's models."""
+        if not isinstance(module, nn.Module):
+            raise BadValue("module", module, "a torch.nn.Module, such as the one the run was started with")
+        if not isinstance(model, int) or not 0 <= model < len(self.models):
+            raise BadValue("model", model, f"a number from 0 to {len(self.models) - 1}, the models of the run")
+        layout, weights = Layout(module), self.models[model]
+        if layout.size != len(weights):
+            found = f"{type(module).__name__} of {layout.size:,} numbers"
+            raise BadValue("module", found, f"one of {len(weights):,}, as the run's model is")
+        module.load_state_dict(layout.views(weights), strict=False)
         return module
 
     def module(self, model: int = 0) -> nn.Module:
@@ -175,6 +183,7 @@ def run(
     settings = {name: given[name] for name in Experiment.model_fields if given.get(name) is not None}
     settings = {name: value for name, value in settings.items() if name not in ("algorithm", "model", "options")}
     settings |= options
+    _check(algorithm, fleet, model, settings)
     parts: dict[str, Any] = {"fleet": fleet}
     if isinstance(model, nn.Module):
         parts["module"] = model
@@ -204,12 +213,15 @@ def resume(
     fleet: Fleet | None = None,
     model: nn.Module | None = None,
     callbacks: Sequence[Callback] = (),
+    allow_code: bool = False,
 ) -> Run:
     """Go on with a run that was killed; without a name, the latest unfinished one.
 
-    A run that was started with objects (a fleet of one's own, a module) needs the same objects again.
+    A run that was started with objects (a fleet of one's own, a module) needs the same objects again. A run whose
+    settings name code (`./mine.py:Pairs`) needs `allow_code`: the store may be a stranger's.
     """
-    found = life.resume(name, out, callbacks, algorithm=algorithm, fleet=fleet, module=model)
+    parts: dict[str, Any] = {"algorithm": algorithm, "fleet": fleet, "module": model}
+    found = life.resume(name, out, callbacks, allow_code=allow_code, **parts)
     return _read(found[0], out)
 
 
@@ -239,6 +251,24 @@ def price(algorithm: str | Experiment, fleet: Fleet | None = None, **settings: A
     """
     own = algorithm.model_dump() if isinstance(algorithm, Experiment) else {"algorithm": algorithm}
     return mean_price(rehearse(Experiment.make({**own, **settings}), fleet=fleet).prices)
+
+
+def _check(algorithm: object, fleet: object, model: object, settings: dict[str, Any]) -> None:
+    """Refuse objects that are none of what `run` takes, and settings that an object given beside them makes idle."""
+    if not isinstance(algorithm, Algorithm | str | Experiment):
+        raise BadValue("algorithm", algorithm, "a name, an Experiment, or an Algorithm such as FedAvg()")
+    if fleet is not None and not isinstance(fleet, Fleet):
+        raise BadValue("fleet", fleet, "a covey.Fleet")
+    if model is not None and not isinstance(model, nn.Module | str):
+        raise BadValue("model", model, "a name, or a torch.nn.Module such as Net() makes it")
+    for name in settings:
+        if fleet is not None and name in OF_THE_FLEET:
+            raise BadValue(name, settings[name], "left out beside a fleet, which has its own")
+        if isinstance(algorithm, Algorithm) and name not in Experiment.model_fields:
+            known = [field for field in Experiment.model_fields if field not in ("algorithm", "options")]
+            raise UnknownName("setting", name, known)
+        if isinstance(algorithm, Algorithm) and name in ("algorithm", "options"):
+            raise BadValue(name, settings[name], "left out beside an algorithm, which has its own settings")
 
 
 def _described(algorithm: Algorithm) -> dict[str, Any]:

@@ -69,6 +69,10 @@ class BadData(CoveyError, ValueError):
     """A data file that is missing, truncated, corrupt or not in the format its name promises."""
 
 
+class Stopped(CoveyError):
+    """What a person stopped with Ctrl-C; the text says how to go on."""
+
+
 class RunFailed(CoveyError, RuntimeError):
     """A run that cannot go on (quorum not met, disk full); what it had is kept and can be resumed."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -118,8 +117,7 @@ class Fleet:
     ) -> Fleet:
         """A fleet on a named data set, split by a named partition: `covey.load_fleet`, which says what each means."""
         if cls.maker is None:
-            import_module("covey.data")
-        assert cls.maker is not None
+            raise RuntimeError("Fleet.load needs covey.data: import it, or use covey.Fleet")
         return cls.maker(data, clients=clients, partition=partition, edges=edges, seed=seed, **options)
 
     @property

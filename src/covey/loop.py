@@ -23,7 +23,8 @@ from covey import plan as plans
 from covey import seeds
 from covey.algorithms import Algorithm, Outcome, State
 from covey.checkpoint import fingerprint
-from covey.errors import BadPlan, RunFailed
+from covey.effort import check_effort
+from covey.errors import BadPlan, BadValue, RunFailed
 from covey.execute.effects import Answer, Executor, Job
 from covey.execute.evaluate import Evaluator
 from covey.execute.layout import Layout
@@ -168,6 +169,7 @@ class Loop:
         progress.shared = {name: torch.zeros_like(model) for name in self.ways.rule.remembers}
         progress.state = self.algorithm.start(self.fleet, seeds.generator(self.seed, 0, "start"))
         self._learn(progress, progress.models, Walked(progress.models, [None]), {})
+        self._check_effort(self._plan(progress, 1, 0))
         return progress
 
     def go(self, progress: Progress, callbacks: Sequence[Callback] = ()) -> dict[str, Any]:
@@ -255,9 +257,11 @@ class Loop:
 
     def _try(self, progress: Progress, attempt: int) -> tuple[Plan, Walked, _Notes]:
         """Plan the round and walk the plan; traffic and costs count whatever comes of it."""
-        rng = seeds.generator(self.seed, progress.round, "plan", attempt)
-        plan = self.algorithm.plan(progress.round, self.fleet, progress.state, rng)
-        plans.check(plan, self.fleet.clients)
+        plan = self._plan(progress, progress.round, attempt)
+        try:
+            self._check_effort(plan)
+        except BadValue as error:
+            raise RunFailed(f"round {progress.round} cannot be done: {error}") from None
         notes = _Notes(self.algorithm.keeps_updates)
         brief = self._brief(progress, attempt)
         walked = walk(
@@ -271,6 +275,16 @@ class Loop:
         for meter in self.meters:
             progress.spent |= meter.after(ran)
         return plan, walked, notes
+
+    def _plan(self, progress: Progress, round: int, attempt: int) -> Plan:
+        rng = seeds.generator(self.seed, round, "plan", attempt)
+        plan = self.algorithm.plan(round, self.fleet, progress.state, rng)
+        plans.check(plan, self.fleet.clients)
+        return plan
+
+    def _check_effort(self, plan: Plan) -> None:
+        training, sizes = self.ways.training, self.fleet.sizes.tolist()
+        check_effort(plan, sizes, epochs=training.epochs, batch=training.batch, parameters=self.layout.size)
 
     def _brief(self, progress: Progress, attempt: int) -> Brief:
         training = self.ways.training

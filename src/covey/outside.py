@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -57,6 +58,8 @@ def address(word: str) -> tuple[Address, str | None] | None:
     True
     """
     match = _WORD.fullmatch(word) if len(word) <= LONGEST else None
+    if match and match["place"].endswith(".toml"):  # a file, and none of code
+        return None
     return match and (Address(match["place"], match["name"]), match["rest"])
 
 
@@ -91,8 +94,10 @@ def guarded(call: Callable[[], T]) -> T:
     except (Unloadable, CoveyError):
         raise
     except (Exception, SystemExit) as error:
-        said = " ".join(str(error).split())
-        raise Unloadable(f"{type(error).__name__}: {said}" if said else type(error).__name__) from error
+        said = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        theirs = frame.filename.endswith(".py") and Path(__file__).parent not in Path(frame.filename).parents
+        raise Unloadable(f"{said}, line {frame.lineno} of {Path(frame.filename).name}" if theirs else said) from error
 
 
 @contextmanager

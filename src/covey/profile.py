@@ -55,7 +55,7 @@ class Profile:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise BadData(f"profile {path} cannot be read ({error.strerror})") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # numbers of thousands of digits and deep nesting, too
             raise BadData(f"profile {path} is not TOML: {error}") from None
         tables = {}
         for table, length in (("training", 2), ("group_costs", 3)):

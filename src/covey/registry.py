@@ -24,7 +24,7 @@ T = TypeVar("T")
 ENTRY_POINTS = "covey.parts"
 
 # Addresses anywhere in a text, since words may be values of words: files and dotted modules, and single names.
-_FAR = re.compile(r"\.py:[^\W\d]|[^\W\d]\w*\.[^\W\d]\w*:[^\W\d]")
+_FAR = re.compile(r"\.py:[^\W\d]|[^\W\d]\w*\.[^\W\d]\w*(?<!\.toml):[^\W\d]")
 _NEAR = re.compile(r"(?<![\w.\-/\\])(?=([^\W\d]\w*:[^\W\d]\w*))")
 
 
@@ -46,6 +46,19 @@ class Entry(Generic[T]):
 
 class WrongKind(Exception):
     """Something from outside that is no part of the kind asked for; the text says what is wanted."""
+
+
+def own_class(wanted: str, needs: str, base: type[Any] | None = None) -> Callable[[object], Any]:
+    """What adopts classes with the method that `needs` names; one that is no `base` gets it as a further base."""
+
+    def adopt(thing: object) -> Any:
+        if not isinstance(thing, type) or not callable(getattr(thing, needs, None)):
+            raise WrongKind(wanted)
+        if base is None or issubclass(thing, base):
+            return thing
+        return type(thing.__name__, (thing, base), {"__doc__": thing.__doc__, "__module__": thing.__module__})
+
+    return adopt
 
 
 class Registry(Generic[T]):

@@ -8,17 +8,47 @@ Probabilities are kept as logarithms, since exp(x^2) overflows for every CoV bel
 
 from __future__ import annotations
 
-from typing import Literal
+import inspect
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from covey.errors import BadValue
 from covey.fleet import Fleet
+from covey.outside import Unloadable, guarded
+from covey.registry import Registry, WrongKind
 
 Floats = NDArray[np.float64]
-GroupSampling = Literal["uniform", "rcov", "srcov", "ercov", "esrcov"]
+Weigh = Callable[[Floats], Floats]
+"""From the CoVs of the groups, all above 0, to the logarithms of their weights."""
 
 LEAST_COV = 1e-6  # a perfectly balanced group is very likely, not infinitely
+
+
+def own_sampling(thing: object) -> Weigh:
+    """The sampling that a function of a user's is."""
+    if not inspect.isfunction(thing):
+        raise WrongKind("a function from the groups' CoVs to the logarithms of their weights")
+
+    def weigh(covs: Floats) -> Floats:
+        try:
+            found = guarded(lambda: np.asarray(thing(covs), dtype=np.float64))
+        except Unloadable as error:
+            raise BadValue("sampling", thing.__name__, f"one that can weigh these groups ({error})") from error
+        if found.shape != covs.shape or not np.isfinite(found).all():
+            raise BadValue("sampling", thing.__name__, f"one that gives {len(covs)} finite numbers, one a group")
+        return found
+
+    return weigh
+
+
+SAMPLINGS: Registry[Weigh] = Registry("sampling", own_sampling)
+SAMPLINGS.add("uniform", np.zeros_like, summary="every group alike")
+SAMPLINGS.add("rcov", lambda covs: np.log(1 / covs), summary="w = 1 / CoV", paper="Group-FEL, Eq. 38")
+SAMPLINGS.add("srcov", lambda covs: 2 * np.log(1 / covs), summary="w = 1 / CoV^2", paper="Group-FEL, Eq. 38")
+SAMPLINGS.add("ercov", lambda covs: 1 / covs, summary="w = exp(1 / CoV)", paper="Group-FEL, Section 5.1")
+SAMPLINGS.add("esrcov", lambda covs: (1 / covs) ** 2, summary="w = exp(1 / CoV^2)", paper="Group-FEL, Eq. 38")
 
 
 def part_of(share: float, total: int) -> int:
@@ -52,7 +82,7 @@ def sample_clients(fleet: Fleet, sample: float, rng: np.random.Generator) -> lis
     return sorted(rng.choice(fleet.clients, size=count, replace=False).tolist())
 
 
-def group_odds(covs: ArrayLike, sampling: GroupSampling) -> Floats:
+def group_odds(covs: ArrayLike, sampling: str) -> Floats:
     """Log p_g of groups with these coefficients of variation (Eq. 38).
 
     CoVs of 1 and 1/2: 1/CoV is 1 and 2, so RCoV's shares are 1/3 and 2/3, SRCoV's 1/5 and 4/5.
@@ -60,14 +90,7 @@ def group_odds(covs: ArrayLike, sampling: GroupSampling) -> Floats:
     >>> np.exp(group_odds([1, 0.5], "rcov")).round(3).tolist(), np.exp(group_odds([1, 0.5], "srcov")).round(3).tolist()
     ([0.333, 0.667], [0.2, 0.8])
     """
-    inverse = 1 / np.maximum(np.asarray(covs, dtype=np.float64), LEAST_COV)
-    log_w = {
-        "uniform": np.zeros_like(inverse),
-        "rcov": np.log(inverse),
-        "srcov": 2 * np.log(inverse),
-        "ercov": inverse,
-        "esrcov": inverse**2,
-    }[sampling]
+    log_w = SAMPLINGS[sampling](np.maximum(np.asarray(covs, dtype=np.float64), LEAST_COV))
     below = log_w - log_w.max()
     odds: Floats = below - np.log(np.exp(below).sum())
     return odds

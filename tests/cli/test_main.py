@@ -40,7 +40,7 @@ from covey.cli.progress import Watch
         (["run", "fedavg", "--partition", "natural"], ""),
         (["run", "fedavg", "--clients", "9999"], "clients is 9999; allowed is at most"),
         (["run", "fedavg", "--edges", "99"], "edges is 99; allowed is at most"),
-        (["run", "fedavg", "--local", "fedprox:x"], "local is 'fedprox:x'; allowed is"),
+        (["run", "fedavg", "--local", "fedprox:x"], "mu of fedprox is 'x'; allowed is a number"),
         (["run", "fedavg", "--mode", "fast"], "mode is 'fast'; allowed is 'auto'"),
         (["run", "star-rings", "--set", "grouping=nope"], "grouping is 'nope'; allowed is one of "),
         (["compare", "fedavg", "ringg"], "algorithm is 'ringg'; allowed is one of "),

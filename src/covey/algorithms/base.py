@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, cast, dataclass_transform
 
@@ -17,7 +18,7 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from covey.errors import BadValue, UnknownName, first_fault
 from covey.fleet import Fleet
 from covey.plan import Place, Plan
-from covey.registry import Registry
+from covey.registry import Registry, WrongKind
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -151,7 +152,22 @@ class Algorithm(ABC):
         return {}
 
 
-ALGORITHMS: Registry[type[Algorithm]] = Registry("algorithm")
+def own_algorithm(thing: object) -> type[Algorithm]:
+    """The algorithm that a class of a user's with `plan` is; fields it annotates are its settings."""
+    if not isinstance(thing, type) or not callable(getattr(thing, "plan", None)):
+        raise WrongKind("a class with plan(round, fleet, state, rng), which gives the round's plan")
+    if issubclass(thing, Algorithm):
+        return thing if "__dataclass_fields__" in vars(thing) else settings(thing)
+    own = {} if is_dataclass(thing) else inspect.get_annotations(thing)
+    body = {"__doc__": thing.__doc__, "__module__": thing.__module__, "__annotations__": own}
+    body |= {name: vars(thing)[name] for name in own if name in vars(thing)}
+    try:
+        return settings(type(thing.__name__, (thing, Algorithm), body))
+    except TypeError as error:
+        raise WrongKind(f"a class that can be a frozen dataclass ({error})") from error
+
+
+ALGORITHMS: Registry[type[Algorithm]] = Registry("algorithm", own_algorithm)
 
 
 def make_algorithm(name: str, options: dict[str, Any] | None = None) -> Algorithm:

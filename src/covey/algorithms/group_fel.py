@@ -27,7 +27,7 @@ from covey.fleet import Fleet
 from covey.grouping import group, missing, options
 from covey.grouping.measures import cov_of
 from covey.plan import Plan, Star, Train, edge
-from covey.sampling import Floats, GroupSampling, group_odds, sample_groups
+from covey.sampling import SAMPLINGS, Floats, group_odds, sample_groups
 
 Members = list[list[int]]
 Aggregation = Literal["plain", "unbiased", "stabilised"]
@@ -50,7 +50,7 @@ class GroupFEL(Algorithm):
     explore: Annotated[
         float | None, Field(ge=0, description="lambda of qcid: how evenly the first clients are drawn; 10 unless given")
     ] = None
-    sampling: Annotated[GroupSampling, Field(description="how the cloud draws groups")] = "esrcov"
+    sampling: Annotated[str, Field(description="how the cloud draws groups")] = "esrcov"
     sample: Annotated[float, Field(gt=0, le=1, description="share of the groups that take part in a round")] = 0.2
     replacement: Annotated[bool, Field(description="draw groups with replacement")] = False
     aggregation: Annotated[Aggregation, Field(description="by samples, by Eq. 4 or by Eq. 39")] = "plain"
@@ -59,6 +59,7 @@ class GroupFEL(Algorithm):
     regroup: Annotated[int, Field(ge=0, description="rounds between regroupings; 0 is never")] = 0
 
     def __post_init__(self) -> None:
+        SAMPLINGS.entry(self.sampling)
         for name, value in self._extras().items():
             if name not in options(self.grouping):
                 raise BadValue(name, value, f"a setting of other groupings than {self.grouping!r}")

@@ -18,7 +18,7 @@ from covey import words
 from covey.errors import BadValue
 from covey.execute.effects import Answer, Job
 from covey.fleet import Fleet, FleetData
-from covey.registry import Registry
+from covey.registry import Registry, own_class
 
 Inside = Literal["spread", "edge", "group"]
 
@@ -61,7 +61,9 @@ class Attack(ABC):
         """What shows whether it works."""
 
 
-ATTACKS: Registry[Callable[..., Attack]] = Registry("attack")
+_OWN = "a class with trial(data), and poison or answer, as covey.attack.Attack has them"
+
+ATTACKS: Registry[Callable[..., Attack]] = Registry("attack", own_class(_OWN, "trial", Attack))
 
 
 def make_attack(word: str) -> Attack:

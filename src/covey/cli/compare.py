@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from covey.cli.console import console, plain, visible
-from covey.cli.options import DEFAULT_OUT, Json, Out, Set, parse_set, with_experiment_options
+from covey.cli.options import DEFAULT_OUT, AllowCode, Json, Out, Set, is_file, parse_set, with_experiment_options
 from covey.cli.progress import Watch, bars
 from covey.cli.results import figures, heading, print_rows
 from covey.compare import Cell, Comparison, Done, carry_out, rows_of, seeds_from, verdicts
@@ -51,6 +51,7 @@ def compare(
     ] = None,
     set_: Set = None,
     out: Out = DEFAULT_OUT,
+    allow_code: AllowCode = False,
     as_json: Json = False,
     *,
     settings: dict[str, Any],
@@ -62,7 +63,7 @@ def compare(
     """
     terms = {"seeds": seeds and seeds_from(seeds, settings.get("seed", 0)), "budget": equal, "amount": amount}
     terms = {key: value for key, value in {**terms, "target": target}.items() if value is not None}
-    comparison = _comparison(_names(what, algorithms), {**settings, **parse_set(set_)}, terms)
+    comparison = _comparison(_names(what, algorithms), {**settings, **parse_set(set_)}, terms, allow_code)
     path = check_ending(plot or out / "comparison.png", "plot")
     with bars() as watch:
         done, spent = carry_out(comparison, out, jobs=jobs, begins=begins(watch), ends=ends(watch))
@@ -106,13 +107,13 @@ def _names(what: list[str] | None, algorithms: str | None) -> list[str]:
     return [*(what or []), *named] or SYSTEMS
 
 
-def _comparison(names: list[str], given: dict[str, Any], terms: dict[str, Any]) -> Comparison:
+def _comparison(names: list[str], given: dict[str, Any], terms: dict[str, Any], allow_code: bool) -> Comparison:
     """What to compare; settings of one run are named with it, as `fedgsp.beta`."""
     from covey.algorithms import ALGORITHMS
 
-    if len(names) == 1 and names[0] not in ALGORITHMS and (names[0].endswith(".toml") or Path(names[0]).is_file()):
+    if len(names) == 1 and names[0] not in ALGORITHMS and (names[0].endswith(".toml") or is_file(names[0])):
         _refuse_dots(given)
-        return Comparison.read(names[0], given, terms)
+        return Comparison.read(names[0], given, terms, allow_code=allow_code)
     for name in names:
         ALGORITHMS[name]  # or the nearest name
     own: dict[str, dict[str, Any]] = {name: {} for name in names}

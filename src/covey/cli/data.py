@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
-from covey.cli.console import console
+from covey.cli.console import console, plain, visible
 from covey.data import DATASETS, Dataset, find, get, load, load_fleet
 from covey.data.datasets import source_of
 from covey.fleet import Fleet
+from covey.report.picture import check_ending
 from covey.words import split
 
 app = typer.Typer(help="Data sets: what there is, what is here, how to get the rest.", no_args_is_help=False)
@@ -44,8 +45,9 @@ def list_data(as_json: Json = False) -> None:
     table.add_column("samples", justify="right")
     table.add_column("where, or how to get it", overflow="fold")
     for row in rows:
-        where = "[green]built in[/]" if row["built_in"] else f"[green]{row['path']}[/]" if row["here"] else row["get"]
-        table.add_row(f"[bold]{row['name']}[/]", row["summary"], _text(row["samples"]), where)
+        place = "built in" if row["built_in"] else row["path"] if row["here"] else row["get"]
+        where = f"[green]{plain(place)}[/]" if row["here"] else plain(place)
+        table.add_row(f"[bold]{plain(row['name'])}[/]", plain(row["summary"]), _text(row["samples"]), where)
     console().print(table)
 
 
@@ -73,7 +75,7 @@ def get_data(name: Name, as_json: Json = False) -> None:
     else:
         with _Download() as progress:
             where = str(get(name, progress=progress))
-    typer.echo(json.dumps({"name": name, "path": where}) if as_json else f"{name}: {where}")
+    typer.echo(json.dumps({"name": name, "path": where}) if as_json else visible(f"{name}: {where}"))
 
 
 @app.command("show")
@@ -88,6 +90,8 @@ def show_data(
     as_json: Json = False,
 ) -> None:
     """Shape, classes, sizes and owners of a data set, and of a split of it."""
+    if plot is not None:
+        check_ending(plot)
     dataset = load(name)
     facts = _facts(dataset, DATASETS.entry(split(name)[0]).summary)
     if clients is not None or partition is not None or plot is not None:
@@ -103,7 +107,7 @@ def show_data(
         return
     table = Table(box=None, show_header=False)
     for fact, value in facts.items():
-        table.add_row(f"[bold]{fact.replace('_', ' ')}[/]", _text(value))
+        table.add_row(f"[bold]{fact.replace('_', ' ')}[/]", plain(_text(value)))
     console().print(table)
 
 

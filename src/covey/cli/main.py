@@ -5,6 +5,9 @@ A command's module is imported when the command is asked for, so that nobody wai
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -12,9 +15,10 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from covey.errors import CoveyError
+from covey.errors import CoveyError, Stopped
 
 STOPPED = 130  # by Ctrl-C
+LONGEST = 2000  # letters of a sentence
 HELP = "Group-based federated learning: a round is a plan, a small tree of stars, rings and meshes."
 COMMANDS = {
     "run": ("covey.cli.run:run", "Train: an algorithm by name, or an experiment from a TOML file."),
@@ -66,22 +70,57 @@ app = TyperGroup(
 
 def main() -> None:
     """Entry point of `covey`."""
-    code = 0
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a letter the terminal does not know is no reason to stop
     try:
-        code = app(standalone_mode=False) or 0
-    except CoveyError as error:
-        code = _complain(str(error))
-    except (KeyboardInterrupt, typer.Abort):
-        code = STOPPED
+        code = _call()
     except BrokenPipeError:
-        code = 0
+        code = _mute(0)
+    except OSError as error:
+        code = _mute(_complain(_about(error)))
+    sys.exit(code)
+
+
+def _call() -> int:
+    """Run the command; its exit code."""
+    try:
+        code = int(app(standalone_mode=False) or 0)
+        sys.stdout.flush()
+        if code == STOPPED:
+            _complain("stopped")
+        return code
+    except Stopped as error:
+        _complain(str(error))
+        return STOPPED
+    except CoveyError as error:
+        return _complain(str(error))
+    except typer.Abort as error:
+        if isinstance(error.__cause__, EOFError):  # typer takes it for the end of what a person types
+            raise error.__cause__ from None
+        _complain("stopped")
+        return STOPPED
+    except SystemExit as error:
+        return _complain(f"code of a part has tried to end the program (SystemExit: {error.code})")
+    except MemoryError:
+        return _complain("there is not enough memory for this; make it smaller")
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise
-        code = _complain(error.format_message())  # what typer has to say of options and arguments
-    if code == STOPPED:
-        _complain("stopped; go on with: covey resume")
-    sys.exit(code)
+        return _complain(error.format_message())  # what typer has to say of options and arguments
+
+
+def _about(error: OSError) -> str:
+    """What the operating system has to say, and of which file."""
+    reason = error.strerror or str(error) or type(error).__name__
+    return f"{error.filename} cannot be used ({reason})" if error.filename else f"cannot go on ({reason})"
+
+
+def _mute(code: int) -> int:
+    """Keep Python from trying once more, as it ends, to write where nothing can be written."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def _complain(sentence: str) -> int:
@@ -92,7 +131,9 @@ def _complain(sentence: str) -> int:
         from covey.cli.console import visible
 
         said = f"covey: {visible(sentence)}"
-        Console(stderr=True, highlight=False, soft_wrap=True).print(said, markup=False, emoji=False)
+        said = said if len(said) <= LONGEST else f"{said[: LONGEST - 3]}..."
+        with contextlib.suppress(OSError):  # where nothing can be said, the exit code has to do
+            Console(stderr=True, highlight=False, soft_wrap=True).print(said, markup=False, emoji=False)
     return 2
 
 

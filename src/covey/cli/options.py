@@ -20,6 +20,8 @@ Out = Annotated[Path, typer.Option("--out", help="folder of the run store", envv
 Json = Annotated[bool, typer.Option("--json", help="print one JSON value as the last line")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="any setting, or the algorithm's")]
 
+AllowCode = Annotated[bool, typer.Option("--allow-code", help="trust a file or a stored run that names code")]
+
 DEFAULT_OUT = Path("runs")
 NOT_OPTIONS = ("algorithm", "options")
 PANELS = {
@@ -83,16 +85,27 @@ def parse_set(pairs: list[str] | None) -> dict[str, Any]:
             raise BadValue("set", pair, "key=value")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):  # not TOML, or a number or nesting beyond what Python reads
             value = text
         settings[key.strip().replace("-", "_")] = value
     return settings
 
 
-def experiment(source: str, settings: dict[str, Any]) -> Experiment:
-    """The experiment that `source` names (a TOML file or an algorithm), with these settings on top."""
+def experiment(source: str, settings: dict[str, Any], *, allow_code: bool) -> Experiment:
+    """The experiment that `source` names (a TOML file or an algorithm), with these settings on top.
+
+    `allow_code` is for what a file names; whoever types an address of code means it.
+    """
     from covey.algorithms import ALGORITHMS
 
-    if source.endswith(".toml") or (source not in ALGORITHMS and Path(source).is_file()):
-        return Experiment.read(source, settings)
+    if source.endswith(".toml") or (source not in ALGORITHMS and is_file(source)):
+        return Experiment.read(source, settings, allow_code=allow_code)
     return Experiment.make({**settings, "algorithm": source})
+
+
+def is_file(name: str) -> bool:
+    """Whether there is a file of that name, whatever the name is."""
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # names that are too long, or no names at all
+        return False

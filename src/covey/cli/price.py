@@ -10,11 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from covey.cli.console import console
-from covey.cli.options import DEFAULT_OUT, Json, Out, Set, experiment, parse_set, with_experiment_options
+from covey.cli.console import console, plain
+from covey.cli.options import DEFAULT_OUT, AllowCode, Json, Out, Set, experiment, parse_set, with_experiment_options
 from covey.cli.progress import size
 from covey.errors import BadValue
 from covey.experiment import Experiment
+from covey.registry import refuse_code
+from covey.report.picture import check_ending
 
 if TYPE_CHECKING:
     from covey.network.price import Ledger
@@ -43,6 +45,7 @@ def price(
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="draw who trains and sends when, and the network's load")] = None,
     out: Out = DEFAULT_OUT,
+    allow_code: AllowCode = False,
     as_json: Json = False,
     *,
     settings: dict[str, Any],
@@ -56,9 +59,13 @@ def price(
     if sweep is not None:
         if plot is not None:
             raise BadValue("plot", str(plot), "given without --sweep: a picture shows one setting")
-        _sweep(source, out, given, *_values(sweep), as_json=as_json)
+        key, values = _values(sweep)
+        swept = [(value, _experiment(source, out, {**given, key: value}, allow_code)) for value in values]
+        _sweep(key, swept, as_json=as_json)
         return
-    wanted = _experiment(source, out, given)
+    if plot is not None:
+        check_ending(plot)
+    wanted = _experiment(source, out, given, allow_code)
     ledger = _rehearse(wanted)
     figures = _figures(wanted, ledger)
     if plot is not None:
@@ -68,16 +75,16 @@ def price(
         print(json.dumps(figures))
         return
     screen = console()
-    screen.print(f"[bold]{_title(wanted)}[/bold], mean of {figures['rounds']} rounds", highlight=False)
+    screen.print(f"[bold]{plain(_title(wanted))}[/bold], mean of {figures['rounds']} rounds", highlight=False)
     table = Table(box=None, show_header=False)
     for name, text in _lines(figures):
-        table.add_row(name, text)
+        table.add_row(plain(name), plain(text))
     screen.print(table)
     if plot is not None:
-        screen.print(f"picture: {plot}", soft_wrap=True, highlight=False)
+        screen.print(f"picture: {plain(plot)}", soft_wrap=True, highlight=False)
 
 
-def _experiment(source: str, out: Path, settings: dict[str, Any]) -> Experiment:
+def _experiment(source: str, out: Path, settings: dict[str, Any], allow_code: bool) -> Experiment:
     """What to price, on a star unless a network is named, and no more rounds than are needed for a mean."""
     from covey.store import Store
 
@@ -85,7 +92,12 @@ def _experiment(source: str, out: Path, settings: dict[str, Any]) -> Experiment:
     if (out / "covey.db").is_file():
         with Store(out) as store:
             stored = next((record.config for record in store.runs() if record.run == source), None)
-    wanted = experiment(source, settings) if stored is None else Experiment.make({**stored, **settings})
+    if stored is None:
+        wanted = experiment(source, settings, allow_code=allow_code)
+    else:
+        if not allow_code:
+            refuse_code({name: value for name, value in stored.items() if name not in settings}, source)
+        wanted = Experiment.make({**stored, **settings})
     usual = {"network": wanted.network or NETWORK, "rounds": settings.get("rounds", min(wanted.rounds, ROUNDS))}
     return wanted.model_copy(update=usual)
 
@@ -93,7 +105,7 @@ def _experiment(source: str, out: Path, settings: dict[str, Any]) -> Experiment:
 def _rehearse(wanted: Experiment) -> Ledger:
     from covey.rehearse import rehearse
 
-    with Console(stderr=True).status(f"pricing {wanted.algorithm} on {wanted.network}"):
+    with Console(stderr=True).status(plain(f"pricing {wanted.algorithm} on {wanted.network}")):
         return rehearse(wanted)
 
 
@@ -113,19 +125,16 @@ def _figures(wanted: Experiment, ledger: Ledger) -> dict[str, Any]:
     }
 
 
-def _sweep(source: str, out: Path, given: dict[str, Any], key: str, values: list[Any], *, as_json: bool) -> None:
-    rows = []
-    for value in values:
-        wanted = _experiment(source, out, {**given, key: value})
-        rows.append({key: value, **_figures(wanted, _rehearse(wanted))})
+def _sweep(key: str, swept: list[tuple[Any, Experiment]], *, as_json: bool) -> None:
+    rows = [{key: value, **_figures(wanted, _rehearse(wanted))} for value, wanted in swept]
     if as_json:
         print(json.dumps({"sweep": key, "rows": rows}))
         return
-    table = Table(title=_title(wanted), title_justify="left", header_style="bold", box=None)
+    table = Table(title=plain(_title(swept[0][1], besides=key)), title_justify="left", header_style="bold", box=None)
     for name in (key, *COLUMNS):
-        table.add_column(name, justify="right")
+        table.add_column(plain(name), justify="right")
     for row in rows:
-        table.add_row(str(row[key]), *(_cell(column, row[column]) for column in COLUMNS.values()))
+        table.add_row(plain(row[key]), *(plain(_cell(column, row[column])) for column in COLUMNS.values()))
     console().print(table)
 
 
@@ -143,9 +152,17 @@ def _values(text: str) -> tuple[str, list[Any]]:
     return read[0][0], [value for _, value in read]
 
 
-def _title(wanted: Experiment) -> str:
-    on = [wanted.link or LINK, _device(wanted)]
-    return f"{wanted.algorithm}, {wanted.model}, {wanted.clients or 'all'} clients, {wanted.network}, {', '.join(on)}"
+def _title(wanted: Experiment, besides: str = "") -> str:
+    """What is priced, in short; `besides` is a setting that has several values."""
+    words = {
+        "algorithm": wanted.algorithm,
+        "model": wanted.model,
+        "clients": f"{wanted.clients or 'all'} clients",
+        "network": wanted.network,
+        "link": wanted.link or LINK,
+        "device": _device(wanted),
+    }
+    return ", ".join(str(word) for name, word in words.items() if name != besides)
 
 
 def _device(wanted: Experiment) -> str:

@@ -11,7 +11,7 @@ import typer
 
 from covey.cli.compare import begins, ends
 from covey.cli.console import console, plain
-from covey.cli.options import DEFAULT_OUT, Json, Out, Set, parse_set, with_experiment_options
+from covey.cli.options import DEFAULT_OUT, AllowCode, Json, Out, Set, is_file, parse_set, with_experiment_options
 from covey.cli.progress import bars
 from covey.cli.results import figures, heading, print_rows
 from covey.compare import Comparison, Row, carry_out, rows_of, seeds_from, verdicts
@@ -30,6 +30,7 @@ def sweep(
     jobs: Annotated[int, typer.Option(min=1, help="runs made at once")] = 1,
     plot: Annotated[Path | None, typer.Option(help="where the picture goes; sweep.png in --out unless given")] = None,
     out: Out = DEFAULT_OUT,
+    allow_code: AllowCode = False,
     as_json: Json = False,
     *,
     settings: dict[str, Any],
@@ -42,7 +43,7 @@ def sweep(
     terms = {"seeds": seeds and seeds_from(seeds, settings.get("seed", 0)), "score": score}
     terms = {key: value for key, value in terms.items() if value is not None}
     lists, given = _split(set_)
-    comparison = _comparison(source, lists, {**settings, **given}, terms)
+    comparison = _comparison(source, lists, {**settings, **given}, terms, allow_code)
     swept = _swept(comparison, lists)
     path = check_ending(plot or out / "sweep.png", "plot")
     with bars() as watch:
@@ -80,11 +81,13 @@ def _split(pairs: list[str] | None) -> tuple[dict[str, list[Any]], dict[str, Any
     return lists, single
 
 
-def _comparison(source: str, lists: dict[str, list[Any]], given: dict[str, Any], terms: dict[str, Any]) -> Comparison:
+def _comparison(
+    source: str, lists: dict[str, list[Any]], given: dict[str, Any], terms: dict[str, Any], allow_code: bool
+) -> Comparison:
     from covey.algorithms import ALGORITHMS
 
-    if source not in ALGORITHMS and (source.endswith(".toml") or Path(source).is_file()):
-        return Comparison.read(source, given, terms, sweep=lists)
+    if source not in ALGORITHMS and (source.endswith(".toml") or is_file(source)):
+        return Comparison.read(source, given, terms, sweep=lists, allow_code=allow_code)
     shared = {**given, "algorithm": source}
     title = ", ".join(str(shared.get(name, "")) for name in ("algorithm", "data") if shared.get(name))
     return Comparison.make(shared, [{}], sweep=lists, **{"title": title, **terms})

@@ -108,12 +108,15 @@ class Comparison:
         settings: Mapping[str, Any] | None = None,
         terms: Mapping[str, Any] | None = None,
         sweep: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        allow_code: bool = False,
     ) -> Comparison:
         """From a TOML file, with some settings (of every run), terms and values to sweep in place of the file's.
 
-        A file of one run is a comparison of one, which is of use with a sweep or several seeds.
+        A file of one run is a comparison of one, which is of use with a sweep or several seeds. One that names code is
+        refused unless `allow_code`.
         """
-        found = read_toml(path)
+        found = read_toml(path, {**(settings or {}), **(sweep or {})}, allow_code=allow_code)
         of_file, runs, swept = found.pop("comparison", {}), found.pop("runs", []), found.pop("sweep", {})
         tables = isinstance(runs, list) and all(isinstance(run, dict) for run in runs)
         if not (isinstance(of_file, dict) and isinstance(swept, dict) and tables):

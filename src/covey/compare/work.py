@@ -121,7 +121,7 @@ def _one(cell: Cell, out: str | Path, fleets: _Fleets, begins: Begins) -> Done:
         if found is None:
             found, summary = start(cell.experiment, out, callbacks, fleet=fleet)
         else:
-            found, summary = resume(found, out, callbacks, fleet=fleet)
+            found, summary = resume(found, out, callbacks, allow_code=True, fleet=fleet)  # the settings are ours
     except RunFailed as error:
         return Done(cell, found, failure=str(error))
     with Store(out, read_only=True) as store:

@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 
 from covey.errors import BadValue
 from covey.ragged import Indices, Ragged
-from covey.registry import Registry, WrongKind
+from covey.registry import Registry, own_class
 from covey.words import make, spelled
 
 Rng = np.random.Generator
@@ -87,16 +87,9 @@ class Partition(ABC):
         return spelled(getattr(self, "name", type(self).__name__), self)
 
 
-def own_partition(thing: object) -> type[Partition]:
-    """The partition that a class of a user's with `split` is."""
-    if not isinstance(thing, type) or not callable(getattr(thing, "split", None)):
-        raise WrongKind("a class with split(y, clients, edges, owners, rng), which gives every client's samples")
-    if issubclass(thing, Partition):
-        return thing
-    return type(thing.__name__, (thing, Partition), {"__doc__": thing.__doc__, "__module__": thing.__module__})
+_OWN = "a class with split(y, clients, edges, owners, rng), which gives every client's samples"
 
-
-PARTITIONS: Registry[Callable[..., Partition]] = Registry("partition", own_partition)
+PARTITIONS: Registry[Callable[..., Partition]] = Registry("partition", own_class(_OWN, "split", Partition))
 
 
 def edge_of(clients: int, edges: int) -> Indices:

@@ -11,7 +11,7 @@ from covey.execute.evaluate import Evaluator, LocalEvaluator
 from covey.execute.local import LocalExecutor
 from covey.execute.trainers import Task
 from covey.fleet import FleetData
-from covey.registry import Registry, WrongKind
+from covey.registry import Registry, own_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +38,9 @@ class Backend:
         return LocalEvaluator(work.task.layout, work.data)
 
 
-def _own(thing: object) -> Callable[..., Backend]:
-    if isinstance(thing, type) and issubclass(thing, Backend):
-        return thing
-    raise WrongKind("a subclass of covey.execute.backend.Backend, as in examples/processes.py")
+_OWN = "a class with executor(work), such as a subclass of covey.execute.backend.Backend"
 
-
-EXECUTORS: Registry[Callable[..., Backend]] = Registry("executor", _own)
+EXECUTORS: Registry[Callable[..., Backend]] = Registry("executor", own_class(_OWN, "executor", Backend))
 
 
 @EXECUTORS.register("local")

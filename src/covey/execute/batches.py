@@ -33,7 +33,8 @@ class Deck:
     def __init__(self, data: FleetData, batch: int) -> None:
         own = data.train_of
         self.sizes, self.offsets, self.pool = own.sizes, own.offsets[:-1], own.flat
-        self.batch = batch or int(self.sizes.max())
+        most = int(self.sizes.max())
+        self.batch = min(batch, most) or most
 
     def steps(self, client: int, epochs: int) -> int:
         """How many steps that client takes."""

@@ -10,6 +10,7 @@ import torch
 from covey import seeds
 from covey.algorithms import ALGORITHMS, Algorithm, make_algorithm
 from covey.attack import Attack, Tampering, Watching, choose, make_attack
+from covey.data import load_fleet
 from covey.errors import BadValue
 from covey.execute.backend import Backend, Work, make_backend
 from covey.execute.dropout import Dropout, by_chance
@@ -29,6 +30,7 @@ from covey.network.site import Site, make_site
 from covey.privacy import PrivacyMeter, noise_of
 from covey.profile import make_prices
 from covey.theory import CostMeter
+from covey.words import split
 
 PLANS_FOR_GROUPS = 20  # in which an attack that is to sit in one group looks for the groups
 
@@ -44,7 +46,7 @@ def make_fleet(experiment: Experiment) -> Fleet:
     """The clients with their data."""
     if experiment.partition == GIVEN:
         raise BadValue("fleet", "one of your own", "given again, as in covey.resume(run, fleet=fleet)")
-    return Fleet.load(
+    return load_fleet(
         experiment.data,
         clients=experiment.clients,
         partition=experiment.partition,
@@ -152,7 +154,7 @@ def _parts(experiment: Experiment, algorithm: Algorithm) -> dict[str, str]:
 def _work(experiment: Experiment, fleet: Fleet, module: torch.nn.Module | None, ways: Ways) -> Work:
     data = fleet.data
     if data is None:
-        raise BadValue("fleet", "one without data", "one with data, as Fleet.load makes it")
+        raise BadValue("fleet", "one without data", "one with data, as covey.load_fleet makes it")
     dtype = torch.from_numpy(data.x[:1]).dtype
     if module is None:
         module = build_model(experiment.model, data.shape, data.classes, experiment.seed, dtype=dtype)
@@ -194,7 +196,7 @@ def _site(experiment: Experiment, fleet: Fleet, task: Task, rule: str) -> Site |
         flops=count_flops(task.layout.module, task.x[:1]).training,
         model_bytes=4 * task.layout.size,
         epochs=experiment.epochs,
-        rule=rule.partition(":")[0],
+        rule=split(rule)[0],
         seed=experiment.seed,
         **words,
     )

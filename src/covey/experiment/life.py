@@ -15,6 +15,7 @@ from covey.errors import BadValue, RunFailed
 from covey.experiment.assembly import assemble
 from covey.experiment.settings import Experiment
 from covey.loop import Callback, Loop, Progress
+from covey.registry import refuse_code
 from covey.store import RunRecord, Store
 from covey.store.runs import LIMITS
 
@@ -94,17 +95,26 @@ def start(
 
 
 def resume(
-    run: str | None, out: str | Path, callbacks: Sequence[Callback] = (), *, rounds: int | None = None, **parts: Any
+    run: str | None,
+    out: str | Path,
+    callbacks: Sequence[Callback] = (),
+    *,
+    rounds: int | None = None,
+    allow_code: bool = False,
+    **parts: Any,
 ) -> tuple[str, dict[str, Any]]:
     """Go on where a run was killed; without a name, the latest unfinished one. `parts` are given to `assemble`.
 
-    With `rounds` the run ends after so many, also one that was finished; what else was to stop it no longer does.
+    With `rounds` the run ends after so many, also one that was finished; what else was to stop it no longer does. A run
+    whose settings name code (`./mine.py:Pairs`) is refused unless `allow_code`: the store may be a stranger's.
     """
     with Store(out) as store:
         record = store.unfinished() if run is None else store.get(run)
         with store.owned(record.run):
             if record.status == "finished" and rounds is None:
                 return record.run, record.summary
+            if not allow_code:
+                refuse_code(record.config, record.run)
             if rounds is not None:
                 record = _extended(store, record, rounds)
             experiment = Experiment(**record.config)

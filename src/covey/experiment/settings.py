@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from covey.errors import BadData, BadValue, UnknownName, first_fault
+from covey.registry import refuse_code
 
 ON_NETWORK = ("link", "trunk", "device", "server_device", "stragglers", "day", "group_operation")
 GIVEN = "given"  # the partition of a run whose fleet was handed over as an object
@@ -101,22 +103,34 @@ class Experiment(BaseModel):
             raise first_fault(error, "settings") from None
 
     @classmethod
-    def read(cls, path: str | Path, settings: dict[str, Any] | None = None) -> Experiment:
-        """From a TOML file, with some settings in place of the file's."""
-        found = read_toml(path)
+    def read(cls, path: str | Path, settings: dict[str, Any] | None = None, *, allow_code: bool = False) -> Experiment:
+        """From a TOML file, with some settings in place of the file's.
+
+        A file that names code (`model = "./mine.py:Net"`) is refused unless `allow_code`.
+        """
+        given = settings or {}
+        found = read_toml(path, given, allow_code=allow_code)
         if "runs" in found or "sweep" in found:
             raise BadData(
                 f"experiment {path} holds several runs; use covey compare {path}, or --only and the name of one"
             )
         found.pop("comparison", None)
-        return cls.make({**found, **(settings or {})})
+        return cls.make({**found, **given})
 
 
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """What a TOML file of settings holds."""
+def read_toml(path: str | Path, given: Mapping[str, Any], *, allow_code: bool) -> dict[str, Any]:
+    """What a TOML file of settings holds; what is `given` beside it takes the place of the file's.
+
+    A file may come from a stranger: one that names code (`model = "./mine.py:Net"`) is refused unless `allow_code`.
+    """
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise BadData(f"experiment {path} cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise BadData(f"experiment {path} is not TOML that can be read: it is nested too deeply") from None
+    except ValueError as error:
         raise BadData(f"experiment {path} is not TOML: {error}") from None
+    if not allow_code:
+        refuse_code({name: value for name, value in found.items() if name not in given}, str(path))
+    return found

@@ -113,7 +113,14 @@ class Grouping:
 MOST_SAMPLES = 2**53
 """What a fleet may hold in all: sums of counts are then exact as whole numbers and in floating point."""
 
-GROUPINGS: Registry[Callable[..., Grouping]] = Registry("grouping")
+
+def _own(thing: object) -> Callable[..., Grouping]:
+    from covey.grouping.own import own_grouping  # which knows what a grouping is from here
+
+    return own_grouping(thing)
+
+
+GROUPINGS: Registry[Callable[..., Grouping]] = Registry("grouping", _own)
 
 INPUTS: Mapping[str, str] = {
     "edges": "the edge of every client",

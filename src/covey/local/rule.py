@@ -15,13 +15,11 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from covey import words
-from covey.registry import Registry
+from covey.registry import Registry, WrongKind
 
 Params: TypeAlias = dict[str, Tensor]
 Call: TypeAlias = Callable[..., Tensor]
 """`call(params, x, …)` runs the module on `x` with these tensors in place of its own."""
-
-RULES: Registry[Callable[..., Rule]] = Registry("local rule")
 
 
 def mean_loss(outputs: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
@@ -71,6 +69,19 @@ class Rule:
     def settle(self, before: Params, merged: Params) -> None:
         """What the server does to the merged model of a round, in place, before its own step."""
 
+
+def own_rule(thing: object) -> type[Rule]:
+    """The rule that a class of a user's is: one that overrides something of `Rule`, whether it inherits or not."""
+    if not isinstance(thing, type) or not any(callable(getattr(thing, name, None)) for name in OVERRIDES):
+        raise WrongKind(f"a class with some of {', '.join(OVERRIDES)}, as covey.local.Rule has them")
+    if issubclass(thing, Rule):
+        return thing
+    return type(thing.__name__, (thing, Rule), {"__doc__": thing.__doc__, "__module__": thing.__module__})
+
+
+OVERRIDES = ("loss", "direction", "remember", "gather", "settle", "adapt")
+
+RULES: Registry[Callable[..., Rule]] = Registry("local rule", own_rule)
 
 RULES.add("sgd", Rule)
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from covey import words
 from covey.errors import BadPlan, BadValue
 from covey.plan import Place, Plan, Ring, Star, Train, clients, cloud
-from covey.registry import Registry
+from covey.registry import Registry, own_class
 
 Model: TypeAlias = Any  # a flat vector for those who train, nothing at all for the clock
 
@@ -64,7 +64,9 @@ class Merge(Protocol):
         """Begin one merge."""
 
 
-MERGES: Registry[Callable[..., Merge]] = Registry("merge")
+_OWN = "a class with open(gathering), which gives an object with add(member, model, weight) and close(missing)"
+
+MERGES: Registry[Callable[..., Merge]] = Registry("merge", own_class(_OWN, "open"))
 
 
 def make_merge(word: str) -> Merge:

@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from covey import words
-from covey.registry import Registry
+from covey.registry import Registry, own_class
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,9 @@ class ServerStep(Protocol):
         """The next model; `memory` is empty at first and kept, in place, from round to round, one for each model."""
 
 
-SERVERS: Registry[Callable[..., ServerStep]] = Registry("server step")
+_OWN = "a class with step(before, merged, memory, moment), which gives the next model"
+
+SERVERS: Registry[Callable[..., ServerStep]] = Registry("server step", own_class(_OWN, "step"))
 
 
 @SERVERS.register("replace", paper="McMahan et al. 2017")

@@ -20,7 +20,7 @@ import numpy as np
 from covey.errors import BadData, BadValue, UnknownName
 from covey.network import topology
 from covey.network.topology import Graph, Link, Network, check_links, from_graph
-from covey.registry import Registry, WrongKind, names_code
+from covey.registry import Registry, names_code, own_class
 from covey.seeds import generator
 from covey.words import make, split
 
@@ -32,14 +32,9 @@ class Shape(Protocol):
         """The network with room for clients at these edges; `trunk` joins switches, `link` hosts to them."""
 
 
-def own_network(thing: object) -> Callable[..., Shape]:
-    """The kind of network that a class of a user's with `build` is."""
-    if not isinstance(thing, type) or not callable(getattr(thing, "build", None)):
-        raise WrongKind("a class with build(edge_of, link, trunk, seed), which gives a covey.network.Network")
-    return thing
+_OWN = "a class with build(edge_of, link, trunk, seed), which gives a covey.network.Network"
 
-
-NETWORKS: Registry[Callable[..., Shape]] = Registry("network", own_network)
+NETWORKS: Registry[Callable[..., Shape]] = Registry("network", own_class(_OWN, "build"))
 
 
 @NETWORKS.register("fat-tree", summary="pods of switches and hosts below cores", paper="Al-Fares et al. 2008")
