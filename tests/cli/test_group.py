@@ -151,7 +151,7 @@ def test_updates_from_a_file(tmp_path):
         (["--network", "mesh"], BadValue, "network is 'mesh'"),
         (["--network", "none.csv"], BadData, "none.csv: no such file"),
         (["--method", "random", "--search", "2"], BadValue, "option is 'search'"),
-        (["--method", "all", "--out", "x.csv"], BadValue, "one method where --out or --plot is given"),
+        (["--method", "all", "--out", "x.csv"], BadValue, "one method where --out, --plot or --prices is given"),
         (["--option", "deal"], BadValue, "option is 'deal'; allowed is a name, an equals sign and a value"),
         (["--option", "max-cov=low"], BadValue, "max_cov is 'low'; allowed is a number"),
         (["--option", "search=2.5"], BadValue, "search is '2.5'; allowed is a whole number"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from covey.cli.console import console
+from covey.cli.group_cost import group_cost, lines
 from covey.errors import BadData, BadValue, CoveyError
 from covey.grouping import GROUPINGS, Grouping, choose_groups, measure, options
 from covey.grouping import group as form_groups
@@ -54,6 +56,9 @@ def group(
         list[str] | None, typer.Option(help="An option of the method, as `deal=assign`; can be given again.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Group on counts with Laplace noise of that privacy.")] = None,
+    prices: Annotated[
+        str | None, typer.Option(help="Say what secure aggregation costs: cifar-secure, or a file of bench-groupops.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same groups.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write `client,group` to this CSV file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the labels of every group into this file.")] = None,
@@ -65,8 +70,8 @@ def group(
     chosen = _pairs(option or []) | ({} if search is None else {"search": str(search)})
     job = _Job(fleet, min_size, groups, _distances(network, fleet), _updates(updates), chosen, epsilon, seed)
     if method == "all":
-        if out or plot:
-            raise BadValue("method", "all", "one method where --out or --plot is given")
+        if out or plot or prices:
+            raise BadValue("method", "all", "one method where --out, --plot or --prices is given")
         results, failures = _compare(job)
         if as_json:
             failed = [{"method": name, "error": why} for name, why in failures.items()]
@@ -77,6 +82,8 @@ def group(
     GROUPINGS.entry(method)
     with Console(stderr=True).status(f"grouping {len(fleet.names):,} clients by {method}"):
         result = job.run(method)
+        if prices is not None:
+            result.figures["secure_aggregation"] = group_cost(result.grouping, prices, job.formed(method))
     if out:
         write_groups(out, fleet.names, result.grouping)
     if plot:
@@ -122,6 +129,15 @@ class _Job:
         seconds = time.perf_counter() - began
         measured = measure(grouping, self.fleet.labels, distances=self.distances, updates=self.updates)
         return Result(method, grouping, {"method": method, **measured.to_dict(), "seconds": seconds})
+
+    def formed(self, method: str) -> Callable[[int], tuple[Grouping, float]]:
+        """The groups of that method for a least size, and their CoV."""
+
+        def form(min_size: int) -> tuple[Grouping, float]:
+            found = replace(self, min_size=min_size).run(method)
+            return found.grouping, float(found.figures["cov"])
+
+        return form
 
     def _count(
         self, method: str, labels: NDArray[np.int64], rng: np.random.Generator, extras: dict[str, Any]
@@ -229,6 +245,8 @@ def _print_one(result: Result, fleet: ClientTable, wrote: list[Path], epsilon: f
     screen.print(_table([result]))
     if epsilon is not None:
         screen.print(f"grouped on counts with Laplace noise, epsilon {epsilon:g}; measured on the true counts")
+    for line in lines(result.figures["secure_aggregation"]) if "secure_aggregation" in result.figures else ():
+        screen.print(escape(line), highlight=False)
     for path in wrote:
         screen.print(f"wrote {path}", highlight=False)
     for k, members in enumerate(result.grouping.groups[:SHOWN_GROUPS]):
