@@ -13,6 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from covey import ALGORITHMS, Experiment
+from covey.attack import ATTACKS
 from covey.data import PARTITIONS
 from covey.grouping import GROUPINGS
 from covey.local import RULES
@@ -30,7 +31,7 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 ON_NETWORK = {"link", "trunk", "device", "server_device", "stragglers", "day", "group_operation", "stop_at_seconds"}
 LONG = ("rounds",)  # more of these is more to do, not a fault
-REGISTRIES: list[Registry[Any]] = [PARTITIONS, GROUPINGS, RULES, MERGES, SERVERS, MODELS, DEVICES, PRICES]
+REGISTRIES: list[Registry[Any]] = [PARTITIONS, GROUPINGS, RULES, MERGES, SERVERS, MODELS, DEVICES, PRICES, ATTACKS]
 NETWORKS = ["star", "ring", "tree", "fat-tree", "jellyfish", "net.csv", "net.graphml"]
 NAMES = sorted({name for table in REGISTRIES for name in table.names} | {*NETWORKS, "digits", "weights", "uniform"})
 TYPICAL: dict[str, list[str]] = {
@@ -50,6 +51,8 @@ TYPICAL: dict[str, list[str]] = {
     "stragglers": ["0.1:5", "1:2"],
     "group_operation": ["secure-aggregation", "quadratic:1"],
     "sampling": ["weights", "uniform"],
+    "attack": [*ATTACKS.names, "sign-flip:0.25"],
+    "executor": ["local"],
 }
 
 
@@ -79,9 +82,9 @@ def plausible(kind: Any) -> st.SearchStrategy[Any]:
     if kind is bool:
         return st.booleans()
     if kind is int:
-        return st.integers(0, 4)
+        return st.sampled_from([1, 1, 2, 3, 4, 0])
     if kind is float:
-        return st.sampled_from([0.0, 0.01, 0.1, 0.3, 0.5, 0.9, 1.0, 2.0])
+        return st.sampled_from([0.01, 0.1, 0.3, 0.5, 0.9, 0.99, 1.0, 2.0, 0.0])
     if typing.get_origin(kind) in (list, tuple):
         return st.lists(plausible(inner[0]), max_size=3) if inner else odd.values
     if kind is str:
@@ -159,7 +162,7 @@ def typed(draw: Draw) -> Case:
 
 @st.composite
 def written(draw: Draw) -> Case:
-    """`covey run FILE.toml`; half of the files are damaged."""
+    """`covey run FILE.toml`; a third of the files are damaged."""
     algorithm = draw(st.sampled_from(ALGORITHMS.names))
     chosen = {**SMALL, "algorithm": algorithm, **draw(settings(algorithm))}
     lines = [
@@ -167,6 +170,6 @@ def written(draw: Draw) -> Case:
     ]
     content = ("\n".join(lines) + "\n").encode(errors="surrogatepass")
     words = ["run", "mine.toml", "--json"]
-    if draw(st.booleans()):
+    if draw(st.integers(0, 2)) == 0:
         return Case("toml", (*words, "--rounds", "1"), {"mine.toml": draw(damaged(content))})
     return Case("toml", tuple(words), {"mine.toml": content}, given={k: v for k, v in chosen.items() if k != "options"})

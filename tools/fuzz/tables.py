@@ -71,7 +71,8 @@ def fleets(draw: Draw) -> Case:
     method = draw(st.sampled_from(["all", "covv", "", "[/s]"] if "method" in strange else GROUPINGS.names))
     words = ["group", "fleet.csv", "--method", method]
     for option, (usual, unusual) in NUMBERS.items():
-        if option in strange or draw(st.integers(0, 3)) == 0:
+        fits = option != "search" or (method in GROUPINGS and "search" in options(method))
+        if option in strange or (fits and draw(st.integers(0, 3)) == 0):
             words += [f"--{option}={draw(st.sampled_from(unusual if option in strange else usual))}"]
     network = draw(st.sampled_from(["distances.csv", "star", "tree:2", *(["edges"] if "edge" in rows[0] else [])]))
     if "network" in strange:
