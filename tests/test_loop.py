@@ -1,4 +1,5 @@
 from collections import Counter
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -29,9 +30,11 @@ def network():
     return nn.Linear(4, 3)
 
 
-def loop_of(algorithm, *, fails=None, server="replace", rule=None, recorder=None, seed=0, lr=0.2, **limits):
-    rule, training = rule or Rule(), Training(lr=lr, batch=4)
-    task = make_task(network(), FLEET.data, training, rule)
+def loop_of(
+    algorithm, *, fails=None, server="replace", rule=None, recorder=None, seed=0, lr=0.2, batch=4, module=None, **limits
+):
+    rule, training = rule or Rule(), Training(lr=lr, batch=batch)
+    task = make_task(module or network(), FLEET.data, training, rule)
     local = LocalExecutor(task, mode="one-by-one")
     return Loop(
         algorithm,
@@ -455,6 +458,28 @@ def test_updates_are_kept_for_those_who_ask():
     assert torch.allclose(models[0] - before[0], (updates[0] + 3 * updates[2]) / 4, atol=1e-6)
 
 
+def test_updates_of_a_try_that_came_to_nothing_are_forgotten():
+    kept = []
+
+    @settings
+    class Asking(Algorithm):
+        keeps_updates = True
+        tries: ClassVar[list[int]] = []
+
+        def plan(self, round, fleet, state, rng):
+            self.tries.append(round)
+            return Star(Train(i) for i in ((0, 1) if len(self.tries) == 1 else (2, 3)))
+
+        def learn(self, state, outcome, rng):
+            kept.append((sorted(outcome.updates), outcome.trained, outcome.lost))
+            return state
+
+    lost = lambda job: "asleep" if job.client == 1 else None  # noqa: E731
+    going(loop_of(Asking(), rounds=1, fails=lost, quorum=0.8))
+    # first 0 and 1, of whom 1 is lost: one of two is below the quorum; then 2 and 3
+    assert kept[-1] == ([2, 3], [2, 3], [])
+
+
 def test_what_learning_may_ask():
     answers = {}
 
@@ -473,6 +498,54 @@ def test_what_learning_may_ask():
     assert answers["losses"].shape == (2, 1)
     assert sorted(answers["shuffled"][:12].tolist()) == sorted(answers["model"][:12].tolist())
     assert not torch.equal(answers["shuffled"], answers["model"])
+
+
+# --- what rounds cost
+
+
+class Noting:
+    """A meter of 5 a round that notes what had been spent before."""
+
+    def __init__(self):
+        self.before = []
+
+    def after(self, ran):
+        self.before.append((ran.round, ran.spent))
+        return {"spent": ran.spent.get("spent", 0.0) + 5.0}
+
+
+def test_a_meter_is_told_what_all_rounds_before_have_cost():
+    loop = loop_of(FedAvg(), fails=losing(1), quorum=0.5)
+    meter = Noting()
+    loop.meters = [meter]
+    summary, rounds = going(loop)
+    # round 2 is tried twice, and what was spent in vain was spent all the same
+    assert meter.before == [(1, {}), (2, {"spent": 5.0}), (2, {"spent": 10.0}), (3, {"spent": 15.0})]
+    assert [metrics["spent"] for metrics in rounds] == [5.0, 15.0, 20.0]
+    assert summary["spent"] == 20.0
+
+
+# --- buffers
+
+
+def with_buffers():
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Linear(3, 3))
+
+
+@pytest.mark.parametrize("server", ["replace", "adam:0.1"])
+def test_buffers_are_merged_and_not_stepped(server):
+    def after(tree, server):
+        loop = loop_of(Fixed(tree=tree), server=server, rounds=1, batch=0, module=with_buffers())
+        models = []
+        loop.go(loop.begin(), [lambda report: models.append(report.models[0])])
+        return models[0][loop.layout.trained :]
+
+    alone = [after(Train(i), "replace") for i in (0, 1)]
+    assert len(alone[0]) == 3 + 3  # running means and variances; the count of batches is no part of a model
+    assert not torch.allclose(alone[0], alone[1])
+    merged = after(Star([Train(0), Train(1)]), server)
+    assert torch.allclose(merged, (6 * alone[0] + 9 * alone[1]) / (6 + 9), atol=1e-6)
 
 
 # --- the server

@@ -280,3 +280,28 @@ class Slope(nn.Module):
 
     def forward(self, x):
         return self.bias + torch.tensor([60.0, 0.0, -60.0]) + 0.0 * x[:, :3]
+
+
+@pytest.mark.parametrize("way", ["one by one", "stacked"])
+@pytest.mark.parametrize("optimiser", [Sgd(), Adam()], ids=["sgd", "adam"])
+def test_what_is_remembered_does_not_depend_on_the_rate_of_a_job(way, optimiser):
+    # one step with all samples: a new control variate is the gradient itself, however far the step led
+    task = task_of(rule="scaffold", optimiser=optimiser, batch=0)
+    found = {}
+    for rate in (0.01, 0.3):
+        trainer = OneByOne(task) if way == "one by one" else Stacked(task, 3)
+        found[rate] = [done.memory["variate"] for done in trained(trainer, jobs_of(task, epochs=(1,), rates=(rate,)))]
+    for slow, fast in zip(found[0.01], found[0.3], strict=True):
+        close(slow, fast, 1e-3)
+        assert float(fast.abs().max()) > 0.01
+
+
+def test_dropout_inside_a_network_is_drawn_anew_at_every_visit():
+    module = nn.Sequential(nn.Linear(4, 30), nn.Dropout(0.5), nn.Linear(30, 3))
+    task = task_of(module, optimiser=Sgd(), batch=0)
+    model = task.layout.initial()
+    once, again, later = (
+        trained(OneByOne(task), [Job(2, model, rate=0.1, visit=visit, key=KEY)])[0].model for visit in (0, 0, 1)
+    )
+    assert torch.equal(once, again)
+    assert not torch.equal(once, later)  # the batch is all samples, so that nothing else differs

@@ -52,6 +52,12 @@ def test_given_weights_and_a_weight_of_nothing():
     assert walked.trained == [0, 1, 2]
 
 
+def test_a_child_of_weight_nothing_makes_its_star_no_heavier():
+    # the inner star's model is client 0's, and so is its weight of 1 sample; client 1's 2 samples are not in it
+    walked, _ = run(Star([Star([Train(0), Train(1)], weights=[4, 0]), Train(2)]))
+    assert walked.models == [Fraction(1 * 5 + 3 * 15, 1 + 3)]
+
+
 def test_samples_count_up_through_a_star_and_a_ring():
     # weights 1 + 2 of the ring (which ends at 12.5) and 3 + 5 of the inner star, of which child 3 starts from 0 too
     inner = Star([Train(2), Train(3)], weights="uniform")
@@ -256,6 +262,15 @@ def test_a_ring_passes_on():
     assert walked.models == [(Fraction(5) + 30) / 2]
     first, _ = run(Ring([Train(0), Train(1)]), failing=frozenset({0}))
     assert first.models == [Fraction(20, 2)]
+
+
+def test_who_is_lost_in_a_ring_hands_nothing_on():
+    # 1 and 2 get the model and are lost, so that 3 gets it from 0, who still has it
+    _, executor = run(Ring([Train(0), Train(1), Train(2), Train(3)]), failing=frozenset({1, 2}))
+    assert executor.sent == [[(client(0), client(i))] for i in (1, 2, 3)]
+    walked, executor = run(Ring([Train(0), Train(1)]), where=[cloud], failing=frozenset({0}))
+    assert executor.sent == [[(cloud, client(0))], [(client(0), client(1))]]
+    assert walked.where == [client(1)]
 
 
 def test_a_relayed_model_waits_at_the_relay_until_somebody_takes_it():

@@ -2,9 +2,10 @@
 
     python -m tools.mutants [PACKAGE …] [--sample 60] [--seed 0] [--workers 2] [--seconds 300] [--json]
 
-A package is a folder or a file under src/covey; without one, those in which a wrong number would hide. The tests near a
-file are its own doctests, the test file of its name, those of its package, and the ones in NEAR. Works on copies of the
-tree, two at a time. The score is the share of faults that a test notices; one that takes longer than `--seconds` does.
+A package is a folder or a file under src/covey; without one, those in which a wrong number would hide. First the tests
+near the files run once, to see that they pass and which of them runs which line; then every fault is put into a copy of
+the tree, two at a time, and the tests that run its line are run. Tests near a file are its doctests, those of its
+package, and the ones in NEAR. The score is the share of faults that a test notices, if only by taking too long.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+
+from coverage import CoverageData
 
 from tools.mutants.mutate import Mutant, mutants
 
@@ -48,20 +52,16 @@ FIRST = (
     "networkx", "pydantic", "typer", "rich.progress", "matplotlib.figure", "pooch", "h5py", "PIL.Image",
     "ortools.graph.python.min_cost_flow", "sklearn.datasets", "safetensors.torch",
 )  # fmt: skip
+Runs = dict[str, dict[int, set[str]]]
+"""Which tests run which line of which file."""
+
 OUTPUT = Path("pytest.out")
 ROOT = Path(__file__).parents[2]
 COPIED = (
-    "src",
-    "tests",
-    "benchmarks",
-    "tools",
-    "examples",
-    "experiments",
-    "docs",
-    "README.md",
-    "CONTRIBUTING.md",
+    "src", "tests", "benchmarks", "tools", "examples", "experiments", "docs", "README.md", "CONTRIBUTING.md",
     "pyproject.toml",
-)
+)  # fmt: skip
+MOST = 150  # tests of one fault
 
 
 def main() -> None:
@@ -79,8 +79,9 @@ def main() -> None:
         importlib.import_module(name)
     ends, survivors, began = Counter[str](), list[Mutant](), time.monotonic()
     with multiprocessing.get_context("fork").Pool(args.workers, own_copy) as pool:
-        check_whole(pool, drawn, args.seconds)
-        for mutant, end in pool.imap_unordered(try_out, [(mutant, args.seconds) for mutant in drawn]):
+        runs = look(pool, drawn, args.seconds)
+        jobs = [(mutant, tests_of(mutant, runs), args.seconds) for mutant in drawn]
+        for mutant, end in pool.imap_unordered(try_out, jobs):
             ends[end] += 1
             if end == "survived":
                 survivors.append(mutant)
@@ -111,12 +112,8 @@ def tests_near(file: str) -> list[str]:
     """The file itself for its doctests, then tests, the nearest first."""
     inside = Path(file).relative_to("src/covey")
     package = inside.parts[0].removesuffix(".py")
-    near = [
-        Path("tests", inside.parent, f"test_{inside.name}"),
-        Path("tests", inside.parent) if len(inside.parts) > 1 else None,
-    ]
-    near += [Path("tests", name) for name in NEAR.get(package, [])]
-    return [file, *(path.as_posix() for path in near if path is not None and (ROOT / path).exists())]
+    names = [package if len(inside.parts) > 1 else f"test_{inside.name}", *NEAR.get(package, [])]
+    return [file, *(f"tests/{name}" for name in names if (ROOT / "tests" / name).exists())]
 
 
 def own_copy() -> None:
@@ -134,37 +131,69 @@ def own_copy() -> None:
     multiprocessing.util.Finalize(None, shutil.rmtree, (place, True), exitpriority=10)
 
 
-def check_whole(pool: multiprocessing.pool.Pool, drawn: list[Mutant], seconds: int) -> None:
-    """The tests must pass before a fault is put in."""
-    near = sorted({tuple(tests_near(mutant.file)[1:]) for mutant in drawn})
-    ends = pool.starmap(run_tests, [(list(tests), 3 * seconds) for tests in near])
-    for tests, (end, said) in zip(near, ends, strict=True):
+def look(pool: multiprocessing.pool.Pool, drawn: list[Mutant], seconds: int) -> Runs:
+    """Run the tests without a fault, which they must pass; gives which tests run which line of which file."""
+    every = {test for mutant in drawn for test in tests_near(mutant.file)}
+    near = sorted(test for test in every if not any(parent.as_posix() in every for parent in Path(test).parents))
+    runs: Runs = {}
+    ends = pool.starmap(watch, [(test, 20 * seconds) for test in near], chunksize=1)
+    for test, (end, said, seen) in zip(near, ends, strict=True):
         if end != "survived":
-            raise SystemExit(f"{said}\n{' '.join(tests)} do not pass without a fault")
+            raise SystemExit(f"{said}\n{test} does not pass without a fault")
+        for file, lines in seen.items():
+            for line, names in lines.items():
+                runs.setdefault(file, {}).setdefault(line, set()).update(names)
+    return runs
 
 
-def try_out(job: tuple[Mutant, int]) -> tuple[Mutant, str]:
+def watch(test: str, seconds: int) -> tuple[str, str, Runs]:
+    """Run tests with coverage."""
+    end, said = run_tests([test, "--cov=covey", "--cov-context=test", "--cov-report="], seconds)
+    seen: Runs = {}
+    data = CoverageData(".coverage")
+    data.read()
+    for path in data.measured_files():
+        lines = data.contexts_by_lineno(path)
+        seen[Path(path).relative_to(Path.cwd()).as_posix()] = {n: set(names) for n, names in lines.items()}
+    return end, said, seen
+
+
+def tests_of(mutant: Mutant, runs: Runs) -> list[str]:
+    """The tests that run the fault's line, those of its own file first; all that are near where it runs at import."""
+    lines = runs.get(mutant.file, {})
+    names = {name for line in range(mutant.first, mutant.last + 1) for name in lines.get(line, ())}
+    if "" in names or not names:  # it runs at import, or not at all
+        return tests_near(mutant.file)
+    own = f"test_{Path(mutant.file).stem}"
+    return sorted({name.rpartition("|")[0] for name in names}, key=lambda name: (own not in name, name))[:MOST]
+
+
+def try_out(job: tuple[Mutant, list[str], int]) -> tuple[Mutant, str]:
     """Put a fault into this worker's copy, run the tests, take it out."""
-    mutant, seconds = job
+    mutant, tests, seconds = job
     path = Path(mutant.file)
     source = path.read_text()
     path.write_text(mutant.apply(source))
     try:
-        return mutant, run_tests(tests_near(mutant.file), seconds)[0]
+        end = run_tests(tests, seconds)[0]
+        if end == "not found":  # names of tests that a command line cannot say, or what they need cannot be imported
+            end = run_tests(tests_near(mutant.file), seconds)[0]
+        return mutant, end
     finally:
         path.write_text(source)
 
 
-def run_tests(tests: list[str], seconds: int) -> tuple[str, str]:
+def run_tests(words: Sequence[str], seconds: int) -> tuple[str, str]:
     """`survived` where all tests pass, `noticed` where one does not, `late` where time is up; and what they said."""
     pid = os.fork()
     if pid == 0:
-        _become_pytest(tests, seconds)
+        _become_pytest(words, seconds)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return "survived" if code == 0 else "late" if code == -signal.SIGALRM else "noticed", OUTPUT.read_text()
+    ends = {0: "survived", 5: "survived", 4: "not found", -signal.SIGALRM: "late"}  # 5 is a file without doctests
+    return ends.get(code, "noticed"), OUTPUT.read_text(errors="replace")
 
 
-def _become_pytest(tests: list[str], seconds: int) -> None:
+def _become_pytest(words: Sequence[str], seconds: int) -> None:
     code = 1
     try:
         os.setpgid(0, 0)
@@ -181,7 +210,7 @@ def _become_pytest(tests: list[str], seconds: int) -> None:
             del sys.modules[name]
         import pytest
 
-        code = int(pytest.main([*tests, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]))
+        code = int(pytest.main([*words, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]))
     except BaseException:
         traceback.print_exc()
     finally:

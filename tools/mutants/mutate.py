@@ -25,10 +25,15 @@ Stretches = Callable[[ast.AST], Stretch]
 
 @dataclass(frozen=True)
 class Mutant:
-    """The stretch of a file's text (in characters) that is replaced, by what, and in which line it begins."""
+    """The stretch of a file's text (in characters) that is replaced, and by what.
+
+    It begins in `line`, in a statement that begins in line `first` and ends, or has its body begin, by line `last`.
+    """
 
     file: str
     line: int
+    first: int
+    last: int
     begin: int
     end: int
     text: str
@@ -67,23 +72,29 @@ def mutants(file: str, source: str) -> list[Mutant]:
         return at(node.lineno, node.col_offset), at(node.end_lineno, node.end_col_offset)
 
     found = []
-    for node in _live(tree):
+    for node, (first, last) in _live(tree, (1, 1)):
         for (begin, end), text, what in _changes(node, stretch, source):
-            mutant = Mutant(file, source.count("\n", 0, begin) + 1, begin, end, text, what)
+            mutant = Mutant(file, source.count("\n", 0, begin) + 1, first, last, begin, end, text, what)
             if _compiles(mutant.apply(source)):
                 found.append(mutant)
     return found
 
 
-def _live(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that are carried out: no annotations, no texts of errors, nothing for type checkers alone."""
-    yield node
+def _live(node: ast.AST, lines: tuple[int, int]) -> Iterator[tuple[ast.AST, tuple[int, int]]]:
+    """The nodes that are carried out, with the lines of the statement they are in.
+
+    No annotations, no texts of errors, nothing for type checkers alone.
+    """
+    if isinstance(node, ast.stmt):
+        body = getattr(node, "body", None)
+        lines = node.lineno, max(node.lineno, body[0].lineno - 1) if body else node.end_lineno or node.lineno
+    yield node, lines
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "bases", "exc"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not _is_idle(child):
-                yield from _live(child)
+                yield from _live(child, lines)
 
 
 def _is_idle(node: ast.AST) -> bool:
