@@ -21,7 +21,7 @@ from torch import Tensor
 
 from covey import plan as plans
 from covey import seeds
-from covey.algorithms import Algorithm, Outcome, State
+from covey.algorithms import Algorithm, Outcome
 from covey.checkpoint import fingerprint
 from covey.effort import check_effort
 from covey.errors import BadPlan, BadValue, RunFailed
@@ -35,47 +35,9 @@ from covey.local import Rule
 from covey.merge import Merges, Moment, ServerStep
 from covey.meter import Meter, Ran
 from covey.plan import Forest, Mesh, Place, Plan
-from covey.shape import fit
+from covey.progress import Progress, check, pack, unpack
 
 TRIES = 5  # of a round below its quorum
-
-
-@dataclass
-class Progress:
-    """Where a run stands: everything that the next round depends on."""
-
-    models: list[Tensor]
-    home: NDArray[np.int64]
-    where: list[Place | None]
-    state: State = field(default_factory=dict)
-    shared: dict[str, Tensor] = field(default_factory=dict)
-    server: dict[int, dict[str, Tensor]] = field(default_factory=dict)
-    round: int = 0
-    seconds: float = 0.0
-    trainings: int = 0
-    spent: dict[str, float] = field(default_factory=dict)
-    traffic: Counter[tuple[str, str]] = field(default_factory=Counter)
-    last: dict[str, Any] = field(default_factory=dict)
-    done: bool = False
-
-
-SHAPE = {
-    "models": [Tensor],
-    "home": np.ndarray,
-    "where": [(None, [str, int])],
-    "state": dict,
-    "shared": {str: Tensor},
-    "server": {int: {str: Tensor}},
-    "round": int,
-    "seconds": float,
-    "trainings": int,
-    "spent": {str: float},
-    "traffic": [[str, str, int]],
-    "last": {str: float},
-    "done": bool,
-    "executor": dict,
-}
-"""What a checkpoint holds: `Progress` as plain data, and the executor's state."""
 
 
 @dataclass(frozen=True)
@@ -201,38 +163,18 @@ class Loop:
 
     def checkpoint(self, progress: Progress) -> dict[str, Any]:
         """Everything the next round depends on, as plain data and tensors."""
-        return {
-            **vars(progress),
-            "where": [list(place) if place else None for place in progress.where],
-            "traffic": [[*pair, count] for pair, count in progress.traffic.items()],
-            "executor": self.executor.state(),
-        }
+        return {**pack(progress), "executor": self.executor.state()}
 
     def check(self, data: Mapping[str, Any]) -> None:
         """Refuse, with a ValueError, a checkpoint's data that is not of this run's shape."""
-        fit(dict(data), SHAPE)
-        models, home, shared, size = data["models"], data["home"], data["shared"], self.layout.size
-        if not models or not all(_is_vector(model, size) for model in models):
-            raise ValueError(f"its models are not vectors of {size} numbers")
-        if home.shape != (self.fleet.clients,) or home.dtype.kind != "i":
-            raise ValueError(f"it does not say which model each of {self.fleet.clients} clients has")
-        if len(home) and not (home.min() >= 0 and home.max() < len(models)):
-            raise ValueError("it names models that are not there")
-        if len(data["where"]) != len(models):
-            raise ValueError("it does not say where every model is")
-        if not all(place is None or place[0] in ("cloud", "edge", "client") for place in data["where"]):
-            raise ValueError("it names places that are none")
-        if set(shared) != set(self.ways.rule.remembers) or not all(_is_vector(v, size) for v in shared.values()):
-            raise ValueError("what its server remembers is not what this local rule does")
+        remembers = self.ways.rule.remembers
+        check(data, size=self.layout.size, clients=self.fleet.clients, remembers=remembers)
         self.executor.restore(data["executor"])  # which refuses what is no state of its own; last, as it is taken then
 
     def restore(self, data: Mapping[str, Any]) -> Progress:
         """The progress that a checkpoint's data holds; the executor goes back to its state."""
-        found = dict(data)
-        self.executor.restore(found.pop("executor"))
-        found["where"] = [Place(*place) if place else None for place in found["where"]]
-        found["traffic"] = Counter({(a, b): count for a, b, count in found["traffic"]})
-        return Progress(**found)
+        self.executor.restore(data["executor"])
+        return unpack({name: value for name, value in data.items() if name != "executor"})
 
     def _round(self, progress: Progress) -> tuple[Plan, dict[str, float]]:
         """One round, tried again with another draw where too few answered; its plan and what its merges counted."""
@@ -423,10 +365,6 @@ def _fault(job: Job, answer: Answer) -> str | None:
         return f"the trained model is not a vector of {len(job.model)} numbers"
     finite = bool(torch.isfinite(answer.model.sum())) if answer.finite is None else answer.finite
     return None if finite else "the trained model is not finite"
-
-
-def _is_vector(model: object, size: int) -> bool:
-    return isinstance(model, Tensor) and model.dtype == torch.float32 and model.shape == (size,)
 
 
 def _check_finite(model: Tensor, what: str, remedy: str) -> None:

@@ -14,7 +14,8 @@ from covey.checkpoint import Checkpoint
 from covey.errors import BadValue, RunFailed
 from covey.experiment.assembly import assemble
 from covey.experiment.settings import Experiment
-from covey.loop import Callback, Loop, Progress
+from covey.loop import Callback, Loop
+from covey.progress import Progress
 from covey.registry import refuse_code
 from covey.store import RunRecord, Store
 from covey.store.runs import LIMITS
