@@ -128,3 +128,27 @@ def test_bad_input_is_one_sentence(words, message, tmp_path, monkeypatch, capsys
 def test_settings_of_a_network_without_one(monkeypatch, capsys):
     assert covey(monkeypatch, "run", "fedavg", *SMALL, "--stop-at-seconds", "5") == 2
     assert "stop_at_seconds is 5.0; allowed is a setting of runs with a network" in capsys.readouterr().err
+
+
+def test_options_come_before_what_a_stored_run_was_made_with(monkeypatch, capsys):
+    small = ["--clients", "4", "--samples", "20", "--model", "softmax-regression", "--mode", "one-by-one"]
+    run = figures(monkeypatch, capsys, "run", "fedavg", *small, "--rounds", "1")["run"]
+    stored = figures(monkeypatch, capsys, "price", run, "--link", "1MB/s,0s")
+    assert (stored["clients"], stored["rounds"]) == (4, 1)
+    other = figures(monkeypatch, capsys, "price", run, "--link", "1MB/s,0s", "--set", "clients=8", "--rounds", "2")
+    assert (other["clients"], other["rounds"]) == (8, 2)
+    assert other["bytes_per_round"] == 2 * stored["bytes_per_round"]
+
+
+def test_the_title_of_a_sweep_leaves_out_what_is_swept(monkeypatch, capsys):
+    assert (
+        covey(monkeypatch, "price", "fedavg", *SMALL, "--network", "star", "--sweep", "link=10MB/s,1ms;1MB/s,1ms") == 0
+    )
+    title = capsys.readouterr().out.splitlines()[0]
+    assert title.split() == ["fedavg,", "softmax-regression,", "12", "clients,", "star,", "phone-5gflops"]
+
+
+def test_a_picture_with_a_name_that_is_none_is_refused_before_the_work(monkeypatch, capsys, tmp_path):
+    assert covey(monkeypatch, "price", "fedavg", *SMALL, "--plot", "x") == 2
+    assert "plot is 'x'; allowed is the name of a file that ends in .png" in capsys.readouterr().err
+    assert not (tmp_path / "x.png").exists()

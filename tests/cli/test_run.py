@@ -105,3 +105,12 @@ def test_numbers_that_are_none_are_left_out_for_a_person_and_null_for_a_program(
     found = json.loads(small("fedavg", "--json").out)
     assert (found["accuracy"], found["loss"]) == (0.5, None)
     assert "loss" not in small("fedavg").out
+
+
+def test_set_comes_before_an_option_and_an_option_before_the_file(covey, tmp_path):
+    (tmp_path / "mine.toml").write_text("algorithm = 'fedavg'\nrounds = 3\nclients = 4\nsamples = 20\nlr = 0.5\n")
+    words = ("run", "mine.toml", "--model", "softmax-regression", "--mode", "one-by-one", "--json")
+    assert covey(*words).json["rounds"] == 3
+    assert covey(*words, "--rounds", "2").json["rounds"] == 2
+    assert covey(*words, "--rounds", "2", "--set", "rounds=1").json["rounds"] == 1
+    assert covey(*words, "--set", "rounds=1", "--rounds", "2").json["rounds"] == 1

@@ -37,3 +37,14 @@ def test_combined_aggregation_shortens_the_global_aggregation():
 def test_an_aggregation_with_nobody_far_takes_no_time():
     network = star(1, link=Link(1.0, 1.0))
     assert aggregation_seconds(network, [(["cloud"], "cloud")], 1e9) == 0
+
+
+def test_the_seed_spreads_the_transfers_and_fixed_ties_do_without():
+    """Between pods there are several equal ways; which are taken, and thus who waits for whom, is the seed's affair."""
+    network = fat_tree(4)
+    gatherings = [([network.hosts[i]], network.hosts[8 + i]) for i in range(8)]
+    times = [aggregation_seconds(network, gatherings, 1e6, seed=seed) for seed in range(6)]
+    assert len(set(times)) > 1
+    assert times[3] == aggregation_seconds(network, gatherings, 1e6, seed=3)
+    fixed = {aggregation_seconds(network, gatherings, 1e6, ties="fixed", seed=seed) for seed in range(6)}
+    assert len(fixed) == 1

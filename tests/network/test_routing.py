@@ -72,3 +72,15 @@ def test_strangers_are_refused():
         router.path("nowhere", "host-0-0-0")
     with pytest.raises(BadValue, match="ties is 'random'; allowed is spread or fixed"):
         Router(fat_tree(2), ties="random")
+
+
+def test_one_way_links_are_taken_one_way():
+    """A one-way ring of five: one link forth, four back."""
+    graph = nx.DiGraph([(i, (i + 1) % 5) for i in range(5)])
+    network = from_graph(graph, link=Link(1e6, 0.25))
+    router = Router(network)
+    assert [len(router.path(0, target)) for target in range(5)] == [0, 1, 2, 3, 4]
+    assert len(router.path(1, 0)) == 4
+    assert router.latency(router.path(1, 0)) == 4 * 0.25
+    assert follow(network, router.path(3, 1), 3) == 1
+    assert hop_matrix(network, [0, 1, 2]).tolist() == [[0, 1, 2], [4, 0, 1], [3, 4, 0]]
