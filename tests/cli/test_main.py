@@ -169,7 +169,7 @@ def test_a_pipe_that_closes_early_is_no_fault(covey, monkeypatch):
     def closed(*_):
         raise BrokenPipeError
 
-    monkeypatch.setattr(listing, "_runs", closed)
+    monkeypatch.setattr(listing, "run_rows", closed)
     assert covey("list").code in (0, 1)
 
 

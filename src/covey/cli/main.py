@@ -10,13 +10,14 @@ import io
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from covey.errors import CoveyError, Stopped
 
+OF_ALGORITHMS = ("run", "compare", "sweep", "price")  # commands that take an algorithm's name
 STOPPED = 130  # by Ctrl-C
 LONGEST = 2000  # letters of a sentence
 HELP = "Group-based federated learning: a round is a plan, a small tree of stars, rings and meshes."
@@ -45,8 +46,16 @@ class Later(TyperCommand):
     """A command of which only the name and one line of help are known until it is asked for."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Import the command and let it read its arguments."""
-        return command(str(self.name)).make_context(info_name, args, parent, **extra)
+        """Import the command and let it read its arguments; help with an algorithm tells that one's settings, too."""
+        asked = list(args)
+        try:
+            return command(str(self.name)).make_context(info_name, args, parent, **extra)
+        except typer.Exit:
+            if self.name in OF_ALGORITHMS and "--help" in asked:
+                from covey.cli.own import print_own_settings
+
+                print_own_settings(asked)
+            raise
 
 
 def command(name: str) -> Any:
@@ -60,12 +69,33 @@ def command(name: str) -> Any:
     return typer.main.get_command(found)
 
 
-app = TyperGroup(
-    name="covey",
-    help=HELP,
-    no_args_is_help=True,
-    commands={name: Later(name, help=line) for name, (_, line) in COMMANDS.items()},
-)
+def _tell_version(asked: bool) -> None:
+    if asked:
+        import covey
+
+        print(f"covey {covey.__version__}")
+        raise typer.Exit
+
+
+def _make_app() -> TyperGroup:
+    """The group of all commands, with completion for bash, zsh and fish."""
+    shell = typer.Typer(name="covey", help=HELP, no_args_is_help=True)
+
+    @shell.callback()
+    def options(
+        version: Annotated[
+            bool, typer.Option("--version", help="Show the version and exit.", callback=_tell_version, is_eager=True)
+        ] = False,
+    ) -> None:
+        pass
+
+    group = typer.main.get_command(shell)
+    assert isinstance(group, TyperGroup)
+    group.commands.update({name: Later(name, help=line) for name, (_, line) in COMMANDS.items()})
+    return group
+
+
+app = _make_app()
 
 
 def main() -> None:

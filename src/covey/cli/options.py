@@ -21,6 +21,14 @@ Json = Annotated[bool, typer.Option("--json", help="print one JSON value as the 
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="any setting, or the algorithm's")]
 
 AllowCode = Annotated[bool, typer.Option("--allow-code", help="trust a file or a stored run that names code")]
+Sample = Annotated[
+    float | None,
+    typer.Option(
+        "--sample",
+        help="share of the clients (or groups) that take part in a round, where the algorithm draws them",
+        rich_help_panel="Algorithm",
+    ),
+]
 
 DEFAULT_OUT = Path("runs")
 NOT_OPTIONS = ("algorithm", "options")
@@ -43,12 +51,12 @@ def with_experiment_options(
     fields = {name: f for name, f in Experiment.model_fields.items() if name not in (*NOT_OPTIONS, *without)}
 
     def wrapped(**given: Any) -> None:
-        settings = {name: value for name in fields if (value := given.pop(name)) is not None}
+        settings = {name: value for name in (*fields, "sample") if (value := given.pop(name)) is not None}
         command(**given, settings=settings)
 
     parameters = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "settings"]
     for name, field in fields.items():
-        default = "" if field.default is None else f" [default: {field.default}]"
+        default = "" if field.default is None else f" (default: {field.default})"
         kinds = (field.annotation, *typing.get_args(field.annotation))
         kind = next((number for number in (int, float) if number in kinds), str)
         option = typer.Option(
@@ -59,12 +67,21 @@ def with_experiment_options(
         )
         annotation = Annotated[kind | None, option]  # type: ignore[valid-type]
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation))
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters.append(inspect.Parameter("sample", keyword, default=None, annotation=Sample))
     parameters.sort(key=lambda p: p.kind)
     wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {p.name: p.annotation for p in parameters}
     wrapped.__doc__ = command.__doc__
     wrapped.__name__ = command.__name__
     return wrapped
+
+
+def complete_algorithm(incomplete: str) -> list[str]:
+    """Names of algorithms that begin so, for a shell."""
+    from covey.algorithms import ALGORITHMS
+
+    return [name for name in ALGORITHMS.names if name.startswith(incomplete)]
 
 
 def panel_of(name: str) -> str:

@@ -11,7 +11,17 @@ from rich.console import Console
 from rich.table import Table
 
 from covey.cli.console import console, plain
-from covey.cli.options import DEFAULT_OUT, AllowCode, Json, Out, Set, experiment, parse_set, with_experiment_options
+from covey.cli.options import (
+    DEFAULT_OUT,
+    AllowCode,
+    Json,
+    Out,
+    Set,
+    complete_algorithm,
+    experiment,
+    parse_set,
+    with_experiment_options,
+)
 from covey.cli.progress import size
 from covey.errors import BadValue
 from covey.experiment import Experiment
@@ -37,7 +47,9 @@ COLUMNS = {
 
 @with_experiment_options
 def price(
-    source: Annotated[str, typer.Argument(metavar="ALGORITHM|FILE.toml|RUN", help="what to price")],
+    source: Annotated[
+        str, typer.Argument(metavar="ALGORITHM|FILE.toml|RUN", help="what to price", autocompletion=complete_algorithm)
+    ],
     set_: Set = None,
     sweep: Annotated[
         str | None,

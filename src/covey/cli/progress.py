@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 WIDE = 110  # columns from which a bar has room for loss and traffic
 NARROW = 70  # columns below which it has none for the time
-EVERY = 20.0  # seconds between lines where there is no terminal
+EVERY = 30.0  # seconds between lines where there is no terminal
 
 
 class Watch:

@@ -12,7 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from covey.cli.console import console, plain
-from covey.cli.options import DEFAULT_OUT, AllowCode, Json, Out, Set, experiment, parse_set, with_experiment_options
+from covey.cli.options import (
+    DEFAULT_OUT,
+    AllowCode,
+    Json,
+    Out,
+    Set,
+    complete_algorithm,
+    experiment,
+    parse_set,
+    with_experiment_options,
+)
 from covey.cli.progress import bars, size
 from covey.compare import Comparison
 from covey.errors import Stopped
@@ -20,7 +30,9 @@ from covey.errors import Stopped
 
 @with_experiment_options
 def run(
-    source: Annotated[str, typer.Argument(metavar="ALGORITHM|FILE.toml", help="what to run")],
+    source: Annotated[
+        str, typer.Argument(metavar="ALGORITHM|FILE.toml", help="what to run", autocompletion=complete_algorithm)
+    ],
     only: Annotated[str | None, typer.Option(help="which run of a file that holds several")] = None,
     name: Annotated[str | None, typer.Option(help="what the run is called; algorithm-data-1 unless given")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="a word to find it by; may be given several times")] = None,

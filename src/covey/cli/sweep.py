@@ -11,7 +11,17 @@ import typer
 
 from covey.cli.compare import begins, ends
 from covey.cli.console import console, plain
-from covey.cli.options import DEFAULT_OUT, AllowCode, Json, Out, Set, is_file, parse_set, with_experiment_options
+from covey.cli.options import (
+    DEFAULT_OUT,
+    AllowCode,
+    Json,
+    Out,
+    Set,
+    complete_algorithm,
+    is_file,
+    parse_set,
+    with_experiment_options,
+)
 from covey.cli.progress import bars
 from covey.cli.results import figures, heading, print_rows
 from covey.compare import Comparison, Row, carry_out, rows_of, seeds_from, verdicts
@@ -23,7 +33,9 @@ from covey.report.picture import check_ending
 
 @with_experiment_options
 def sweep(
-    source: Annotated[str, typer.Argument(metavar="ALGORITHM|FILE.toml", help="what to run")],
+    source: Annotated[
+        str, typer.Argument(metavar="ALGORITHM|FILE.toml", help="what to run", autocompletion=complete_algorithm)
+    ],
     set_: Set = None,
     seeds: Annotated[str | None, typer.Option(help="how many (3), a range (0-4) or a list (0,2,5)")] = None,
     score: Annotated[str | None, typer.Option(help="what rows are sorted by: accuracy or own_accuracy")] = None,
