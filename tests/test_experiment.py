@@ -218,6 +218,24 @@ def test_a_full_disk_stops_a_run_that_then_goes_on_to_the_same_end(tmp_path, fit
         assert [(e["kind"], e["round"]) for e in store.events(name)] == [("resumed", fitting)]
 
 
+@pytest.mark.parametrize(
+    ("edit", "sentence"),
+    [
+        ({"lr": "fast"}, "lr is 'fast'; allowed is"),
+        ({"rounds": None}, "rounds is None; allowed is"),
+        ({"options": [1]}, "options is"),
+        ({"unheard": 1}, "unheard"),
+        ({"algorithm": "nope"}, "algorithm is 'nope'; allowed is one of"),
+    ],
+)
+def test_settings_that_were_edited_in_the_store_are_one_sentence(tmp_path, edit, sentence):
+    kept = Experiment.make({"algorithm": "fedavg", "clients": 4, "samples": 20, "rounds": 2}).model_dump()
+    with Store(tmp_path) as store:
+        store.create("fedavg-digits", kept | edit)
+    with pytest.raises(CoveyError, match=sentence):
+        life.resume(None, tmp_path)
+
+
 def test_a_fleet_that_was_given_must_be_given_again(tmp_path):
     fleet = small_fleet([6, 9])
     with full_disk(after=1), pytest.raises(RunFailed):

@@ -118,7 +118,7 @@ def resume(
                 refuse_code(record.config, record.run)
             if rounds is not None:
                 record = _extended(store, record, rounds)
-            experiment = Experiment(**record.config)
+            experiment = Experiment.again(record.config)
             loop = assemble(experiment, recorder=Stored(store, record.run), **parts)
             found = store.rewind(record.run, loop.check)
             progress = loop.begin() if found is None else loop.restore(found[1].data)

@@ -103,6 +103,14 @@ class Experiment(BaseModel):
             raise first_fault(error, "settings") from None
 
     @classmethod
+    def again(cls, kept: dict[str, Any]) -> Experiment:
+        """The experiment that a store kept; its database may have been edited since."""
+        try:
+            return cls(**kept)
+        except ValidationError as error:
+            raise first_fault(error, "settings") from None
+
+    @classmethod
     def read(cls, path: str | Path, settings: dict[str, Any] | None = None, *, allow_code: bool = False) -> Experiment:
         """From a TOML file, with some settings in place of the file's.
 
