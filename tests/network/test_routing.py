@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covey.errors import BadValue
+from covey.network import routing
 from covey.network.routing import Router, hop_matrix
-from covey.network.topology import Link, fat_tree, from_graph
+from covey.network.topology import Link, fat_tree, from_graph, tree
 
 
 def follow(network, path, source):
@@ -84,3 +85,17 @@ def test_one_way_links_are_taken_one_way():
     assert router.latency(router.path(1, 0)) == 4 * 0.25
     assert follow(network, router.path(3, 1), 3) == 1
     assert hop_matrix(network, [0, 1, 2]).tolist() == [[0, 1, 2], [4, 0, 1], [3, 4, 0]]
+
+
+def test_hosts_of_a_switch_share_one_search(monkeypatch):
+    searches = []
+    real = routing.hops
+    monkeypatch.setattr(routing, "hops", lambda *given, **more: searches.append(given) or real(*given, **more))
+    network = tree(2, 50)
+    router = Router(network)
+    hosts = [node for node in network.nodes if str(node).startswith("host")]
+    for host in hosts:
+        for path in (router.path("cloud", host), router.path(host, "cloud")):
+            assert len(path) == real(network, [network.number["cloud"]])[0][network.number[host]]
+    assert len(hosts) == 100
+    assert len(searches) == 3  # towards the cloud and towards either switch

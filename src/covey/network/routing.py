@@ -37,10 +37,14 @@ class Router:
         self.network, self.ties, self.seed = network, ties, seed
         number = network.number
         self._ends = [(number[a], number[b]) for a, b in network.arcs]
+        self._arc = {ends: arc for arc, ends in enumerate(self._ends)}
         self._leaving: list[list[int]] = [[] for _ in network.nodes]
-        for arc, (tail, _) in enumerate(self._ends):
+        self._before: list[list[int]] = [[] for _ in network.nodes]  # the nodes from which a link leads here
+        for arc, (tail, head) in enumerate(self._ends):
             self._leaving[tail].append(arc)
+            self._before[head].append(tail)
         self._hops_to: dict[int, NDArray[np.int32]] = {}
+        self._nearer: dict[tuple[int, int], list[int]] = {}
         self._paths: dict[tuple[int, int, int], Path] = {}
 
     def path(self, source: Node, target: Node, flow: int = 0) -> Path:
@@ -55,16 +59,35 @@ class Router:
         return float(self.network.latency[list(path)].sum())
 
     def _walk(self, here: int, target: int, flow: int) -> Iterator[int]:
-        source = here
-        if target not in self._hops_to:
-            self._hops_to[target] = hops(self.network, [target], towards=True)[0]
-        left = self._hops_to[target]
+        source, gate = here, self._gate(target)
         while here != target:
-            nearer = [arc for arc in self._leaving[here] if left[self._ends[arc][1]] == left[here] - 1]
+            if here == gate:
+                yield self._arc[gate, target]
+                return
+            nearer = self._arcs_towards(gate, here)
             spread = self.ties == "spread" and len(nearer) > 1
             pick = key(self.seed, source, target, flow, here) % len(nearer) if spread else 0
             yield nearer[pick]
             here = self._ends[nearer[pick]][1]
+
+    def _gate(self, target: int) -> int:
+        """The node all ways to the target lead through: the only one linked to it, or itself where there are more.
+
+        The hosts of a switch so share one search for the shortest ways, however many there are.
+        """
+        before = self._before[target]
+        return before[0] if len(before) == 1 else target
+
+    def _arcs_towards(self, gate: int, here: int) -> list[int]:
+        """The arcs from here with which a shortest way to the gate begins."""
+        if (here, gate) not in self._nearer:
+            if gate not in self._hops_to:
+                self._hops_to[gate] = hops(self.network, [gate], towards=True)[0]
+            left = self._hops_to[gate]
+            self._nearer[here, gate] = [
+                arc for arc in self._leaving[here] if left[self._ends[arc][1]] == left[here] - 1
+            ]
+        return self._nearer[here, gate]
 
     def _number(self, node: Node) -> int:
         if node not in self.network.number:
