@@ -34,7 +34,7 @@ def start(tmp_path, callbacks=(), parts=None, **settings):
 def test_settings_of_the_run_and_of_the_algorithm():
     made = Experiment.make({"algorithm": "star-rings", "rounds": "7", "groups": 3, "options": {"chains": 2}})
     assert made.rounds == 7
-    assert made.options == {"groups": 3, "chains": 2}
+    assert made.options == {"shape": "star-rings", "groups": 3, "chains": 2}  # and what the name stands for
     assert (algorithm_of(made).groups, algorithm_of(made).chains) == (3, 2)
 
 
@@ -82,7 +82,7 @@ def test_from_a_file_with_settings_on_top(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('algorithm = "star-rings"\nrounds = 4\ngroups = 3\n[options]\nchains = 2\n')
     made = Experiment.read(path, {"rounds": 9, "chains": 1})
-    assert (made.rounds, made.options) == (9, {"groups": 3, "chains": 1})
+    assert (made.rounds, made.options) == (9, {"shape": "star-rings", "groups": 3, "chains": 1})
 
 
 @pytest.mark.parametrize(

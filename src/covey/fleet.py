@@ -59,7 +59,9 @@ class Fleet:
     """Clients 0 to n-1.
 
     `labels[i, c]` is how many training samples of class c client i holds; `edge_of[i]` is the edge it is attached to
-    (all at edge 0 unless told); `window_of[i]`, where given, is the part of the day in which it is awake.
+    (all at edge 0 unless told); `window_of[i]`, where given, is the part of the day in which it is awake;
+    `distances[i, j]`, where given, is what it costs to send a model from client i to client j, in hops, seconds or
+    whatever else.
 
     >>> fleet = Fleet(np.array([[3, 0], [1, 2]]))
     >>> fleet
@@ -75,6 +77,7 @@ class Fleet:
     names: tuple[str, ...] | None = None
     window_of: Indices | None = None
     data: FleetData | None = None
+    distances: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         labels = whole_numbers("labels", self.labels, "counts from 0 up, a row a client and a column a class")
@@ -96,6 +99,8 @@ class Fleet:
             object.__setattr__(self, "names", tuple(map(str, self.names)))
         if self.data is not None:
             self._check_data(self.data)
+        if self.distances is not None:
+            object.__setattr__(self, "distances", _checked_distances(self.distances, len(labels)))
 
     def _check_data(self, data: FleetData) -> None:
         if not isinstance(data, FleetData):
@@ -226,3 +231,15 @@ def _array(field: str, given: object, allowed: str) -> NDArray[Any]:
     if array.dtype == object:
         raise BadValue(field, given, allowed)
     return array
+
+
+def _checked_distances(distances: Any, clients: int) -> NDArray[np.float64]:
+    try:
+        table = np.asarray(distances, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadValue("distances", type(distances).__name__, "a table of numbers, clients by clients") from None
+    if table.shape != (clients, clients):
+        raise BadValue("distances", table.shape, f"a table of {clients} by {clients}, one row and one column a client")
+    if not (np.isfinite(table).all() and (table >= 0).all()):
+        raise BadValue("distances", float(table.min()), "finite numbers from 0 up")
+    return table

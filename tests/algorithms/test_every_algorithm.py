@@ -80,11 +80,11 @@ def test_resumes_to_the_bit_and_repeats_itself(name, runs, fleet, tmp_path):
 
     def save_round_2(report):
         if report.metrics["round"] == 2:
-            path.write_bytes(loop.checkpoint(progress).encode())
+            path.write_bytes(Checkpoint(loop.checkpoint(progress)).encode())
 
     assert loop.go(progress, [save_round_2])["model_sha256"] == runs(name)[0]["model_sha256"]
     again = loop_of(name, fleet)
-    restored = again.restore(Checkpoint.load(path))
+    restored = again.restore(Checkpoint.load(path).data)
     summary = again.go(restored)
     straight = runs(name)[0]
     assert summary["model_sha256"] == straight["model_sha256"] == fingerprint(restored.models)

@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from tests.tiny import fleet_of, loop_of, model_after, random_fleet, small_network, two_weights
 
 from covey.algorithms import GroupFEL, make_algorithm
-from covey.errors import BadValue
+from covey.errors import BadValue, RunFailed
 from covey.fleet import Fleet
 from covey.grouping import GROUPINGS
 from covey.plan import Star, Train, clients, edge
@@ -26,7 +28,7 @@ def test_a_round_is_stars_at_edges_under_the_cloud():
     fleet = random_fleet(SIZES, edge_of=EDGES)
     plan = plan_of(GroupFEL(min_size=3, sample=1.0, group_rounds=4, local_epochs=2), fleet)
     assert plan.rounds == 1
-    assert plan.merge == "mean"
+    assert plan.merge is None  # as the run merges
     assert clients(plan) == set(range(12))
     for star in plan.children:
         members = [train.client for train in star.children]
@@ -68,16 +70,41 @@ def weights_by_hand(aggregation: str, replacement: bool = False) -> Star:
     return algorithm.plan(1, fleet, {"groups": [[0], [1]]}, rng())
 
 
-def test_unbiased_weights_are_eq_4():
-    plan = weights_by_hand("unbiased")
-    assert plan.merge == "sum"
+@pytest.mark.parametrize(("aggregation", "merge"), [("unbiased", "updates"), ("unbiased-models", "sum")])
+def test_unbiased_weights_are_eq_4(aggregation, merge):
+    plan = weights_by_hand(aggregation)
+    assert plan.merge == merge
     assert plan.weights == pytest.approx((1 / (2 / 3 * 2) * 4 / 12, 1 / (1 / 3 * 2) * 8 / 12))
+
+
+def test_eq_4_moves_the_model_by_weighted_updates():
+    # One of two groups is drawn, p = 1/2 each and S = 1: its weight n_g / (n p_g S) is 1/2 for one and 3/2 for three of
+    # four samples.
+    fleet = fleet_of([[(1.0, 0)], [(1.0, 0), (1.0, 0), (1.0, 0)]])
+    settings = {"min_size": 1, "grouping": "random", "sampling": "uniform", "sample": 0.5, "group_rounds": 1}
+    found = set()
+    for seed in range(6):
+        model = model_after("group-fel", fleet, two_weights(), **settings, aggregation="unbiased", seed=seed)
+        found.add(round(model[0].item(), 6))
+    # from a = 0 a step of rate 1 gives +1/2, for one sample as for three alike
+    assert found == {0.5 * 0.5, 1.5 * 0.5}
+    # in the next round the model the groups start from counts once, whatever the weights add up to
+    loop = loop_of("group-fel", fleet, two_weights(), **settings, aggregation="unbiased", rounds=2, lr=1e-9)
+    progress = loop.begin()
+    progress.models = [torch.tensor([3.0, -3.0])]
+    loop.go(progress)
+    assert torch.allclose(progress.models[0], torch.tensor([3.0, -3.0]))
+    summed = loop_of("group-fel", fleet, two_weights(), **settings, aggregation="unbiased-models", rounds=1, lr=1e-9)
+    progress = summed.begin()
+    progress.models = [torch.tensor([3.0, -3.0])]
+    summed.go(progress)
+    assert abs(progress.models[0][0].item()) in (pytest.approx(3 * 0.5), pytest.approx(3 * 1.5))
 
 
 def test_stabilised_weights_are_eq_39():
     plan = weights_by_hand("stabilised")
     first, second = 1 / (2 / 3 * 2) * 4 / 12, 1 / (1 / 3 * 2) * 8 / 12
-    assert plan.merge == "mean"
+    assert plan.merge is None
     assert plan.weights == pytest.approx((first / (first + second), second / (first + second)))
 
 
@@ -104,8 +131,9 @@ def test_hopeless_odds_are_refused_unbiased_and_taken_stabilised():
     # CoV 0 against 1: with ESRCoV the second group's odds are below any number.
     fleet = Fleet([[4, 4], [8, 0]])
     state = {"groups": [[0], [1]]}
-    with pytest.raises(BadValue, match="aggregation is 'unbiased'; allowed is plain or stabilised"):
-        GroupFEL(sample=1.0, aggregation="unbiased").plan(1, fleet, state, rng())
+    for aggregation in ("unbiased", "unbiased-models"):
+        with pytest.raises(RunFailed, match=r"round 7: by Eq. 4 the update of .* would be multiplied by 10\^\d+; set"):
+            GroupFEL(sample=1.0, aggregation=aggregation).plan(7, fleet, state, rng())
     assert GroupFEL(sample=1.0, aggregation="stabilised").plan(1, fleet, state, rng()).weights == (0.0, 1.0)
 
 
@@ -206,7 +234,30 @@ def test_lambda_of_qcid_is_a_setting():
     assert found[1] == [groups_of("fed-cbs", labels, seed, min_size=3) for seed in range(4)]
 
 
-@pytest.mark.parametrize("given", [{"max_cov": 0.5, "grouping": "random"}, {"explore": 1.0}])
+def test_groups_below_min_size_are_left_out_where_that_is_asked_for():
+    labels = np.random.default_rng(0).dirichlet([0.1] * 6, 43) * 50 // 1
+    for name in ("group-fel", "share", "ouea"):
+        everybody, some = (groups_of(name, labels, 0, drop=drop) for drop in (False, True))
+        assert sum(map(len, everybody)) == 43
+        assert sum(map(len, some)) < 43 or name == "ouea"
+        assert min(map(len, some)) >= 5
+
+
+def test_distances_of_the_fleet_reach_groupings_that_look_at_them():
+    fleet = replace(
+        random_fleet((4,) * 6),
+        distances=np.kron(np.eye(3), np.zeros((2, 2))) + 9 * np.kron(1 - np.eye(3), np.ones((2, 2))),
+    )
+    settings = {"grouping": "kmedoids", "min_size": 2}
+    near = sorted(map(sorted, GroupFEL(**settings).start(fleet, rng())["groups"]))
+    assert near == [[0, 1], [2, 3], [4, 5]]
+    by_edge = fleet.with_edges([0, 0, 0, 1, 1, 1])
+    assert {len(g) for g in GroupFEL(**settings).start(by_edge, rng())["groups"]} <= {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    "given", [{"max_cov": 0.5, "grouping": "random"}, {"explore": 1.0}, {"drop": True, "grouping": "random"}]
+)
 def test_a_setting_of_another_grouping_is_refused(given):
     with pytest.raises(BadValue, match="allowed is a setting of other groupings than"):
         make_algorithm("group-fel", given)

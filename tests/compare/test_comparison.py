@@ -44,7 +44,7 @@ def test_a_file(file):
     ]
     fedavg, rings = (cell.experiment for cell in cells[:2])
     assert fedavg.options == {"sample": 0.5}  # groups is a setting of rings only
-    assert (rings.options, rings.lr, rings.seed) == ({"groups": 2}, 0.3, 3)
+    assert (rings.options, rings.lr, rings.seed) == ({"shape": "star-rings", "groups": 2}, 0.3, 3)
     assert (fedavg.stop_at_traffic, fedavg.rounds) == (5000, 10 * 4)
 
 

@@ -148,7 +148,7 @@ class Algorithm(ABC):
         return state
 
     def parts(self) -> dict[str, str]:
-        """The `local` rule, `merge`, `server` step and `prices` it is made with, unless the run says otherwise."""
+        """What it is made with unless the run says otherwise: `local`, `merge`, `server`, `prices`, `distances`."""
         return {}
 
 

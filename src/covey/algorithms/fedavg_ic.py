@@ -1,7 +1,8 @@
 """FedAvg-IC: groups that are like the whole fleet and whose nodes are near one another.
 
 Lee et al., "Accurate and Fast Federated Learning via IID and Communication-Aware Grouping", 2020, Algorithm 1 and
-Appendix B. Epoch 1 is FedAvg; then the nodes' gradients at that model and the hops between nodes make the groups, once;
+Appendix B. Epoch 1 is FedAvg; then the nodes' gradients at that model and the hops between nodes (the fleet's
+`distances`: hops on the run's network, else on a fat-tree with a pod an edge) make the groups, once;
 from there on nodes average in their group every tau1 epochs and at the cloud every tau1 tau2. FedAvg-I and FedAvg-C
 look at one of the two costs only.
 
@@ -13,11 +14,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import count
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
@@ -25,8 +24,6 @@ from covey.algorithms.common import GroupCount
 from covey.errors import BadValue
 from covey.fleet import Fleet
 from covey.grouping import group
-from covey.network.placement import place
-from covey.network.spec import network_from
 from covey.plan import Plan, Ring, Star, Train, client, combine
 
 PAPER = "FedAvg-IC"
@@ -53,7 +50,6 @@ class FedAvgIC(Algorithm):
     steady: Annotated[int, Field(ge=1, description="passes of the grouping without improvement before it stops")] = 5
     max_size: Annotated[int | None, Field(ge=1, description="most nodes of a group; no limit unless given")] = None
     search: Annotated[int, Field(ge=0, description="passes that then move single nodes to where all costs least")] = 0
-    network: Annotated[str, Field(description="network whose hops count; a fat-tree has a pod an edge")] = "fat-tree"
 
     def __post_init__(self) -> None:
         if self.search and self.assign == "own":
@@ -89,7 +85,7 @@ class FedAvgIC(Algorithm):
             groups=min(self.groups, fleet.clients),
             updates=outcome.gradients() if self.alpha_iid else None,
             sizes=fleet.sizes,
-            distances=self._hops(fleet),
+            distances=fleet.distances,
             alpha_iid=self.alpha_iid,
             alpha_comm=self.alpha_comm,
             assign=self.assign,
@@ -113,13 +109,9 @@ class FedAvgIC(Algorithm):
         epochs = [Train(node, 1, self.epoch_decay**e) for e in range(done, done + self.tau1)]
         return epochs[0] if len(epochs) == 1 else Ring(epochs)
 
-    def _hops(self, fleet: Fleet) -> NDArray[np.int32]:
-        edge_of = [fleet.edge(i) for i in range(fleet.clients)]
-        name = self.network
-        if name == "fat-tree":
-            pods = next(p for p in count(max(edge_of) + 1) if p * ((p + 1) // 2) ** 2 >= fleet.clients)
-            name = f"fat-tree:{pods}"
-        return place(network_from(name, edge_of), edge_of).hops()
+    def parts(self) -> dict[str, str]:
+        """Hops between nodes."""
+        return {"distances": "hops"}
 
 
 ALGORITHMS.add(

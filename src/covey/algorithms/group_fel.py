@@ -5,15 +5,19 @@ Liu et al., "Group Formation and Sampling in Group-based Hierarchical Federated 
 With other groupings and uniform sampling it is the frame of the paper's baselines, which are registered below.
 
 SHARE's grouping does not control sizes and is asked for as many groups as MinGS allows; all others are asked for MinGS.
+With `drop` groups below MinGS are left out, as in the authors' code; without it nobody is.
 
 What departs: lines 8 to 16 hand on x_E, x_K and x_T where the letter names x_{E-1} and so on. Groups are drawn without
 replacement, as the authors do; Eq. 4 is unbiased only with it (`replacement`; who is drawn twice trains once and counts
-twice). An edge with fewer than MinGS clients is one group.
+twice). Eq. 4's weights add up to one only on average; they are applied to the groups' updates, x + sum w (x_g - x),
+since as a sum of models (`unbiased-models`) they would scale the model itself. An edge with fewer than MinGS clients is
+one group.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from inspect import signature
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,17 +26,17 @@ from pydantic import Field
 from scipy.special import softmax
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
-from covey.errors import BadValue
+from covey.errors import BadValue, RunFailed
 from covey.fleet import Fleet
-from covey.grouping import group, missing, options
+from covey.grouping import GROUPINGS, group, missing, options
 from covey.grouping.measures import cov_of
 from covey.plan import Plan, Star, Train, edge
 from covey.sampling import SAMPLINGS, Floats, group_odds, sample_groups
 
 Members = list[list[int]]
-Aggregation = Literal["plain", "unbiased", "stabilised"]
+Aggregation = Literal["plain", "unbiased", "unbiased-models", "stabilised"]
 UNSIZED = ("kldg",)  # groupings that would no longer be themselves with a least size
-LARGEST = 700.0  # exp of more is infinite
+LARGEST = 1000.0  # an update times more than this is no step any more
 
 
 @ALGORITHMS.register("group-fel", paper="Group-FEL")
@@ -50,10 +54,15 @@ class GroupFEL(Algorithm):
     explore: Annotated[
         float | None, Field(ge=0, description="lambda of qcid: how evenly the first clients are drawn; 10 unless given")
     ] = None
+    drop: Annotated[
+        bool, Field(description="leave out groups below MinGS, as the authors do, and close them early")
+    ] = False
     sampling: Annotated[str, Field(description="how the cloud draws groups")] = "esrcov"
     sample: Annotated[float, Field(gt=0, le=1, description="share of the groups that take part in a round")] = 0.2
     replacement: Annotated[bool, Field(description="draw groups with replacement")] = False
-    aggregation: Annotated[Aggregation, Field(description="by samples, by Eq. 4 or by Eq. 39")] = "plain"
+    aggregation: Annotated[Aggregation, Field(description="by samples, by Eq. 4 (of updates or models), by Eq. 39")] = (
+        "plain"
+    )
     group_rounds: Annotated[int, Field(ge=1, description="rounds of a group in a global round (K)")] = 5
     local_epochs: Annotated[int | None, Field(ge=1, description="local epochs (E); the run's unless given")] = None
     regroup: Annotated[int, Field(ge=0, description="rounds between regroupings; 0 is never")] = 0
@@ -74,16 +83,23 @@ class GroupFEL(Algorithm):
         samples = np.array([times * fleet.sizes[groups[k]].sum() for k, times in drawn.items()])
         if self.aggregation == "plain":
             return Star(stars, weights=samples.tolist() if self.replacement else None)
-        return self._corrected(stars, samples / fleet.sizes.sum(), odds[list(drawn)] + np.log(count))
+        with np.errstate(divide="ignore"):  # a group without samples has the weight 0
+            logs = np.log(samples / fleet.sizes.sum()) - odds[list(drawn)] - np.log(count)
+        return self._corrected(stars, logs, round)
 
-    def _corrected(self, stars: list[Star], shares: Floats, odds: Floats) -> Plan:
-        """Weights n_g / (n p_g S), which is Eq. 4, or these over their sum, which is Eq. 39."""
-        logs = np.log(shares) - odds  # 1 / p_g alone may be larger than any number
+    def _corrected(self, stars: list[Star], logs: Floats, round: int) -> Plan:
+        """Weights n_g / (n p_g S), which is Eq. 4, or these over their sum, which is Eq. 39.
+
+        They come as logarithms, since 1 / p_g may be larger than any number.
+        """
         if self.aggregation == "stabilised":
             return Star(stars, weights=softmax(logs).tolist())
-        if logs.max() > LARGEST:
-            raise BadValue("aggregation", "unbiased", "plain or stabilised where sampled groups are this unlikely")
-        return Star(stars, weights=np.exp(logs).tolist(), merge="sum")
+        if logs.max() > np.log(LARGEST):
+            raise RunFailed(
+                f"round {round}: by Eq. 4 the update of a group that was unlikely to be sampled would be multiplied by "
+                f"10^{logs.max() / np.log(10):.0f}; set aggregation to plain or stabilised, or sampling to rcov"
+            )
+        return Star(stars, weights=np.exp(logs).tolist(), merge="updates" if self.aggregation == "unbiased" else "sum")
 
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
         """Form groups, unless the grouping has to wait for the clients' gradients."""
@@ -108,7 +124,7 @@ class GroupFEL(Algorithm):
 
     def _extras(self) -> dict[str, float]:
         """The options of the grouping that were given."""
-        given = {"max_cov": self.max_cov, "explore": self.explore}
+        given = {"max_cov": self.max_cov, "explore": self.explore, "drop": self.drop or None}
         return {name: value for name, value in given.items() if value is not None}
 
     def parts(self) -> dict[str, str]:
@@ -125,23 +141,31 @@ def form_groups(
     gradients: NDArray[np.float32] | None = None,
     **extras: Any,
 ) -> Members:
-    """Every edge groups its own clients, all of whom are two hops apart."""
+    """Every edge groups its own clients; unless the fleet knows their distances, all are two hops apart."""
     groups: Members = []
+    near = "distances" in signature(GROUPINGS[grouping]).parameters
+    by_number = grouping in UNSIZED and not extras.get("drop")
     for members in map(np.array, fleet.by_edge):
         least = min(min_size, len(members))
         found = group(
             grouping,
             fleet.labels[members],
-            **({"groups": len(members) // least} if grouping in UNSIZED else {"min_size": least}),
+            **({"groups": len(members) // least} if by_number else {"min_size": least}),
             rng=rng,
             edges=np.zeros_like(members),
             sizes=fleet.sizes[members],
-            distances=2 - 2 * np.eye(len(members)),
+            distances=_between(members, fleet) if near else None,
             updates=None if gradients is None else gradients[members],
             **extras,
         )
         groups += [members[list(inside)].tolist() for inside in found]
     return groups
+
+
+def _between(members: NDArray[np.int64], fleet: Fleet) -> Floats:
+    if fleet.distances is None:
+        return 2 - 2 * np.eye(len(members))
+    return fleet.distances[np.ix_(members, members)]
 
 
 def group_star(members: list[int], fleet: Fleet, rounds: int, epochs: int | None) -> Star:

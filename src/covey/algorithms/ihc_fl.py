@@ -2,8 +2,8 @@
 
 Shih, Kuo, Sheu, "Information-Exchangeable Hierarchical Clustering for Federated Learning With Non-IID Data", 2023.
 Stage 1 (round 1): everybody trains the initial model; delta_ij = 1 - cos of the updates of i and j decides, with the
-costs p_ij of sending a model, who are heads, who follows whom and which heads are linked (section III). Stage 2: a
-cluster averages at its head, by samples, and the heads mix with their neighbours, uniformly.
+costs p_ij of sending a model (the fleet's `distances`), who are heads, who follows whom and which heads are linked
+(section III). Stage 2: a cluster averages at its head, by samples, and the heads mix with their neighbours, uniformly.
 
 Departures: updates are compared, not models, which share their initialisation and are all alike; a cluster starts
 stage 2 from the mean of its members' stage-1 models; where topology construction is infeasible gamma is raised to the
@@ -84,6 +84,9 @@ class IHCFL(Algorithm):
             alive = [[i for i in members if i not in dead] for members in clusters]
             dead += max(alive, key=len)[:1]
         clusters = [sorted(members, key=lambda i: i in dead) for members in clusters]
+        for k, place in enumerate(outcome.where):  # what the dead had lives on with the others
+            if place is not None and place.kind == "client" and place.number in dead:
+                outcome.where[k] = client(clusters[k][0])
         return {**state, "clusters": clusters, "dead": dead}
 
     def _form(self, outcome: Outcome, rng: np.random.Generator) -> State:
@@ -93,7 +96,7 @@ class IHCFL(Algorithm):
         deltas = 1 - cosines(updates)
         nearest = np.where(np.eye(len(deltas), dtype=bool), np.inf, deltas).min(axis=1)
         epsilon = float(nearest.max()) if self.epsilon is None else self.epsilon
-        costs = _costs(deltas <= nearest.max(), rng)
+        costs = 1 + deltas if fleet.distances is None else fleet.distances
         found = group(
             "ihc",
             fleet.labels,
@@ -111,19 +114,17 @@ class IHCFL(Algorithm):
         clusters = [_line(head, members, costs) for members, head in zip(found, found.heads or (), strict=True)]
         outcome.models = [mean_model(outcome, members) for members in clusters]
         outcome.home = found.of(fleet.clients)
+        outcome.where = [client(members[0]) for members in clusters]
         everybody, leaders = fleet.clients, len(clusters)
         outcome.traffic += Counter({("cloud", "client"): everybody + leaders, ("client", "cloud"): everybody})
         return {"clusters": clusters, "links": [list(link) for link in found.links or ()], "dead": []}
+
+    def parts(self) -> dict[str, str]:
+        """The paper's costs of sending a model between clients."""
+        return {"distances": "similar"}
 
 
 def _line(head: int, members: Sequence[int], costs: NDArray[np.float64]) -> list[int]:
     """The members in the order in which they are to lead: the head, then who is cheapest to reach for the others."""
     reach = costs[np.ix_(members, members)].sum(axis=0)
     return sorted(members, key=lambda i: (i != head, reach[members.index(i)]))
-
-
-def _costs(similar: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Section IV-A: seconds to send a model, uniform in 1 to 1.5 between similar clients, in 1 to 2 between others."""
-    drawn = np.triu(1 + rng.random(similar.shape) * np.where(similar, 0.5, 1.0), 1)
-    table: NDArray[np.float64] = drawn + drawn.T
-    return table

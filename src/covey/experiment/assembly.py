@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from covey import seeds
-from covey.algorithms import ALGORITHMS, Algorithm, make_algorithm
+from covey.algorithms import Algorithm, make_algorithm
 from covey.attack import Attack, Tampering, Watching, choose, make_attack
 from covey.data import load_fleet
 from covey.errors import BadValue
@@ -25,21 +25,20 @@ from covey.loop import Limits, Loop, Recorder, Ways
 from covey.merge import Merges, clients_meeting, make_server
 from covey.meter import Meter
 from covey.models import build_model, check_fit
+from covey.network.distances import distances_from
 from covey.network.price import NetworkMeter
 from covey.network.site import Site, make_site
 from covey.privacy import PrivacyMeter, noise_of
 from covey.profile import make_prices
-from covey.theory import CostMeter
+from covey.theory import CostMeter, LinkMeter
 from covey.words import split
 
 PLANS_FOR_GROUPS = 20  # in which an attack that is to sit in one group looks for the groups
 
 
 def algorithm_of(experiment: Experiment) -> Algorithm:
-    """The algorithm with its settings; one that looks at a network is given the run's."""
-    takes_network = "network" in ALGORITHMS[experiment.algorithm].__dataclass_fields__
-    given = {"network": experiment.network} if takes_network and experiment.network is not None else {}
-    return make_algorithm(experiment.algorithm, given | experiment.options)
+    """The algorithm with its settings."""
+    return make_algorithm(experiment.algorithm, experiment.options)
 
 
 def make_fleet(experiment: Experiment) -> Fleet:
@@ -74,8 +73,9 @@ def assemble(
     says of itself, `make_meter` makes what keeps the time where the settings name a network.
     """
     algorithm = algorithm or algorithm_of(experiment)
-    fleet = algorithm.prepare(fleet or make_fleet(experiment), seeds.generator(experiment.seed, 0, "prepare"))
     words = _parts(experiment, algorithm)
+    fleet = _with_distances(experiment, fleet or make_fleet(experiment), words["distances"])
+    fleet = algorithm.prepare(fleet, seeds.generator(experiment.seed, 0, "prepare"))
     attack = None if experiment.attack is None else make_attack(experiment.attack)
     attackers = () if attack is None else _attackers(attack, algorithm, fleet, experiment.seed)
     training = Training(**{name: getattr(experiment, name) for name in Training.__dataclass_fields__})
@@ -99,6 +99,8 @@ def assemble(
     meters: list[Meter] = []
     if words["prices"]:
         meters.append(CostMeter(make_prices(words["prices"]), fleet.sizes.tolist(), training.epochs))
+    if fleet.distances is not None:
+        meters.append(LinkMeter(fleet.distances))
     if any(map(noise_of, (ways.merges.clients, ways.merges.servers))):
         meters.append(PrivacyMeter(ways.merges, fleet.clients))
     site = _site(experiment, fleet, work.task, words["local"])
@@ -146,9 +148,17 @@ def _check_hidden(algorithm: Algorithm, ways: Ways) -> None:
 
 def _parts(experiment: Experiment, algorithm: Algorithm) -> dict[str, str]:
     """The words of the parts: the run's own, else the algorithm's, else the plain ones."""
-    words = {"local": "sgd", "merge": "mean", "server": "replace"}
+    words = {"local": "sgd", "merge": "mean", "server": "replace", "distances": ""}
     words |= {"prices": "cifar-secure" if experiment.budget else ""} | algorithm.parts()
     return words | {name: given for name in words if (given := getattr(experiment, name)) is not None}
+
+
+def _with_distances(experiment: Experiment, fleet: Fleet, word: str) -> Fleet:
+    """The fleet with what sending models between its clients costs; a fleet that knows keeps it, unless told."""
+    if not word or (fleet.distances is not None and experiment.distances is None):
+        return fleet
+    found = distances_from(word, fleet, network=experiment.network, seed=experiment.seed)
+    return replace(fleet, distances=found)
 
 
 def _work(experiment: Experiment, fleet: Fleet, module: torch.nn.Module | None, ways: Ways) -> Work:

@@ -55,6 +55,9 @@ class Experiment(BaseModel):
         None, description="prices of the metric `cost` (Group-FEL, Eq. 5): cifar-secure, or a profile"
     )
     budget: float | None = Field(None, gt=0, description="stop when the cost reaches this; prices cifar-secure if none")
+    distances: str | None = Field(
+        None, description="costs of sending models between clients: hops, hops:NETWORK or similar; metric `link_cost`"
+    )
     network: str | None = Field(None, description="network to keep the time on, such as fat-tree:10, or a file")
     link: str | None = Field(None, description="its links, 10MB/s,1ms unless given")
     trunk: str | None = Field(None, description="its links between switches; as the others unless given")
@@ -90,15 +93,17 @@ class Experiment(BaseModel):
             raise BadValue("options", options, "a table of the algorithm's own settings")
         options = {**options, **{name: v for name, v in settings.items() if name not in cls.model_fields}}
         from covey.algorithms import ALGORITHMS, make_algorithm
+        from covey.algorithms.base import setting_names
 
         algorithm = str(own.get("algorithm", "fedavg"))
-        known = [name for name, f in ALGORITHMS[algorithm].__dataclass_fields__.items() if f.init]
+        entry = ALGORITHMS.entry(algorithm)
+        known = setting_names(entry.thing)
         for name in options:
             if name not in known:
                 raise UnknownName("setting", name, [*(n for n in cls.model_fields if n != "options"), *known])
         make_algorithm(algorithm, options)
         try:
-            return cls(**own, options=options)
+            return cls(**own, options={**entry.settings, **options})  # a run says what its preset stood for
         except ValidationError as error:
             raise first_fault(error, "settings") from None
 

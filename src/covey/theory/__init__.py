@@ -12,6 +12,7 @@ from covey.theory.group_fel import (
     largest_rate,
     sampling_spread,
 )
+from covey.theory.link_cost import LinkMeter, link_cost
 from covey.theory.plan_cost import CostMeter, plan_cost
 from covey.theory.prices import round_cost, total_cost
 from covey.theory.tornado import ARCHITECTURES, Architecture, tornado_bound, tornado_traffic
@@ -24,6 +25,7 @@ __all__ = [
     "Divergences",
     "GroupFelBound",
     "Hardware",
+    "LinkMeter",
     "Prices",
     "client_spread",
     "communication_bytes",
@@ -36,6 +38,7 @@ __all__ = [
     "group_spread",
     "interval_delay",
     "largest_rate",
+    "link_cost",
     "plan_cost",
     "ring_variance",
     "round_cost",
