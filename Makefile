@@ -26,7 +26,7 @@ $(READY): $(CORE)
 demo: $(CORE) ## the five systems beside FedAvg and HierFAVG on built-in data: progress, a table, a picture
 	$(BIN)/covey compare --out demo
 
-test: $(READY) lint types ## lint, types and the whole test suite
+test: $(READY) lint types imports ## lint, types, imports and the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 coverage: $(READY) ## the test suite with branch coverage: uncovered lines, and a fault below 95 %
