@@ -25,7 +25,7 @@ from covey.cli.progress import Watch
         (["run", "fedavg", "--rounds", "0"], "rounds is 0; allowed is a number greater than or equal to 1"),
         (["run", "fedavg", "--rounds", "-3"], "rounds is -3; allowed is a number greater than or equal to 1"),
         (["run", "fedavg", "--lr", "inf"], "lr is inf; allowed is a finite number"),
-        (["run", "fedavg", "--lr", "1e300"], "lr is 1e+300; allowed is a number less than or equal to 1e+30"),
+        (["run", "fedavg", "--lr", "1e300"], "lr is 1e+300; allowed is a number less than or equal to 1000000"),
         (["run", "fedavg", "--set", "weight_decay=1e39"], "weight_decay is 1e+39; allowed is a number less than"),
         (["run", "fedavg", "--set", "sample=2.5"], "sample is 2.5; allowed is a share above 0 and up to 1, or a "),
         (["run", "fedavg", "--dropout", "1"], "dropout is 1.0; allowed is a number less than 1"),
