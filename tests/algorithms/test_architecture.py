@@ -275,3 +275,28 @@ def test_the_mean_of_the_chains_is_tested_and_the_chains_live_on(shape):
     done = run(shape, chains=2, **({"groups": 2} if shape == "ring-rings" else {}))
     assert len(done.models) == 3
     assert torch.allclose(done.models[2], (done.models[0] + done.models[1]) / 2)
+
+
+def test_weights_of_star_rings_are_those_of_the_sampled_clients():
+    for seed in range(6):
+        algorithm = Architecture(shape="star-rings", sample=3)
+        state = {"groups": [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], "seed": 0}
+        plan = algorithm.plan(1, FLEET, state, np.random.default_rng(seed))
+        assert plan.weights == tuple(sum(int(FLEET.sizes[i]) for i in clients(ring)) for ring in plan.children)
+
+
+@pytest.mark.parametrize("shape", ["ring-stars", "ring-rings"])
+def test_no_more_chains_than_groups(shape):
+    done = run(shape, chains=9, groups=2)
+    assert len(done.models) == 2 + 1
+    assert len(run(shape, chains=9, groups=1).models) == 1
+
+
+def test_groups_have_rings_of_their_own():
+    state = {"groups": [list(range(6)), list(range(6, 12))], "seed": 0}
+    same = []
+    for round in range(1, 6):
+        plan = Architecture(shape="rings").plan(round, FLEET, state, np.random.default_rng(0))
+        a, b = ([i % 6 for i in order(ring)] for ring in plan.children)
+        same.append(a == b)
+    assert not all(same)

@@ -3,6 +3,7 @@ from tests.algorithms.tiny import close, fleet_of, mean, run, step
 
 from covey.algorithms import Astraea
 from covey.plan import Ring, Star, clients
+from covey.sampling import sample_clients
 
 P, Q = (1.0, 0), (2.0, 1)
 
@@ -49,3 +50,21 @@ def test_rare_classes_are_augmented_before_training():
     assert prepared.labels.tolist() == [[9, 0], [0, 5]]
     assert Astraea(alpha=0.0).prepare(fleet, np.random.default_rng(0)) is fleet
     assert run(Astraea(alpha=1.0, gamma=1), fleet).models[0][1] > run(Astraea(alpha=0.0, gamma=1), fleet).models[0][1]
+
+
+def test_a_sample_is_scheduled_under_its_own_names():
+    # P and Q alternate; the mediators of a sample are made of the sampled clients and of their labels
+    fleet = fleet_of(*[[(P, Q)[i % 2]] for i in range(12)])
+    for seed in range(6):
+        taken = sample_clients(fleet, 0.5, np.random.default_rng(seed))
+        plan = Astraea(gamma=99, sample=0.5).plan(1, fleet, {}, np.random.default_rng(seed))
+        assert clients(plan) == set(taken)  # one mediator, as gamma is more than there are
+        assert len(plan.children) == 1
+
+
+def test_the_order_in_a_mediator_is_random():
+    fleet = fleet_of(*[[P]] * 6)
+    plans = [Astraea(gamma=6, passes=3).plan(1, fleet, {}, np.random.default_rng(s)).children[0] for s in range(3)]
+    for ring in plans:
+        order = [leaf.client for leaf in ring.children]
+        assert not order[:6] == order[6:12] == order[12:]

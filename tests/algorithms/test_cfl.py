@@ -71,3 +71,49 @@ def test_a_cluster_with_somebody_missing_waits():
         outcome = Outcome(1, fleet, list(models), models, np.zeros(4, np.int64), updates=given)
         state = CFL(after=0, eps1=0.1, eps2=0.5).learn({"clusters": [[0, 1, 2, 3]]}, outcome, np.random.default_rng(0))
         assert len(state["clusters"]) == len(outcome.models) == clusters
+
+
+def learned(updates, *, sizes=None, clusters=None, before=None, home=None, **settings):
+    """The state and the outcome after a round with these updates."""
+    count = len(sizes) if sizes is not None else 4
+    fleet = fleet_of(*[[P] * (sizes[i] if sizes is not None else 1) for i in range(count)])
+    before = before or [torch.zeros(2)]
+    given = {i: torch.tensor(update) for i, update in updates.items()}
+    outcome = Outcome(1, fleet, list(before), before, np.array(home or [0] * count), updates=given)
+    algorithm = CFL(**{"after": 0, "eps1": 0.1, "eps2": 0.5, **settings})
+    state = algorithm.learn({"clusters": clusters or [list(range(count))]}, outcome, np.random.default_rng(0))
+    return state, outcome
+
+
+def test_an_absentee_keeps_a_cluster_together_though_the_others_would_split():
+    # 0 and 1 against 2 and 3, as long as 4 is there too; the mean that stands in for 4 must not decide
+    there = {0: [0.5, -0.5], 1: [0.5, -0.5], 2: [-0.5, 0.5], 3: [-0.5, 0.5]}
+    assert learned(there, sizes=[1] * 5)[0]["clusters"] == [[0, 1, 2, 3, 4]]
+    assert len(learned({**there, 4: [0.5, -0.5]}, sizes=[1] * 5, eps1=0.2)[0]["clusters"]) == 2
+
+
+def test_the_mean_update_is_weighted_by_samples():
+    # plainly (.5 - .5 + .5 - .5) / 4 = 0; by samples (9 x .5 - .5 + .5 - .5) / 12 = 4/12, twice: .47 long
+    updates = {0: [0.5, -0.5], 1: [-0.5, 0.5], 2: [0.5, -0.5], 3: [-0.5, 0.5]}
+    assert len(learned(updates, sizes=[9, 1, 1, 1], eps1=0.4)[0]["clusters"]) == 1
+    assert len(learned(updates, sizes=[9, 1, 1, 1], eps1=0.5)[0]["clusters"]) == 2
+
+
+def test_the_longest_update_counts_and_must_be_longer():
+    updates = {0: [3.0, 0.0], 1: [-3.0, 0.0], 2: [0.1, 0.0], 3: [-0.1, 0.0]}
+    assert len(learned(updates, eps2=2.9)[0]["clusters"]) == 2
+    assert len(learned(updates, eps2=3.0)[0]["clusters"]) == 1
+
+
+def test_a_later_cluster_splits_into_its_own_clients_and_from_its_own_model():
+    # cluster 1, of clients 1, 3, 4 and 5 on model (10, 10), splits; cluster 0 has agreed and stays
+    updates = {0: [0.6, 0.0], 2: [0.6, 0.0], 1: [0.5, -0.5], 3: [0.5, -0.5], 4: [-0.5, 0.5], 5: [-0.5, 0.5]}
+    before = [torch.zeros(2), torch.tensor([10.0, 10.0])]
+    state, outcome = learned(
+        updates, sizes=[1] * 6, clusters=[[0, 2], [1, 3, 4, 5]], before=before, home=[0, 1, 0, 1, 1, 1]
+    )
+    assert sorted(map(sorted, state["clusters"])) == [[0, 2], [1, 3], [4, 5]]
+    for members, model in ((state["clusters"][1], outcome.models[1]), (state["clusters"][2], outcome.models[2])):
+        sign = 1 if 1 in members else -1
+        assert close(model, (10 + sign * 0.5, 10 - sign * 0.5))
+    assert [state["clusters"][outcome.home[i]].count(i) for i in range(6)] == [1] * 6

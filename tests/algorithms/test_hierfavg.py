@@ -1,6 +1,9 @@
+import numpy as np
 from tests.algorithms.tiny import close, fleet_of, mean, run, step
 
 from covey.algorithms import HierFAVG
+from covey.fleet import Fleet
+from covey.plan import Star, Train, edge
 
 P, Q, R = (1.0, 0), (2.0, 1), (3.0, 0)
 
@@ -33,3 +36,13 @@ def test_one_edge_is_fedavg_of_the_same_epochs():
     hier = run(HierFAVG(tau2=1), fleet, rounds=3)
     flat = run(FedAvg(), fleet, rounds=3)
     assert hier.models[0].equal(flat.models[0])
+
+
+def test_a_plan_names_its_epochs_edges_and_sample():
+    fleet = Fleet(np.ones((6, 1)), edge_of=[4, 4, 1, 1, 2, 2])
+    plan = HierFAVG(tau1=3, tau2=2).plan(1, fleet, {}, np.random.default_rng(0))
+    members = {1: (2, 3), 2: (4, 5), 4: (0, 1)}
+    assert plan == Star(Star((Train(i, 3) for i in m), rounds=2, at=edge(e)) for e, m in members.items())
+    for seed in range(8):  # one client is one edge's: the others sit the round out
+        taken = HierFAVG(sample=1 / 6).plan(1, fleet, {}, np.random.default_rng(seed))
+        assert [len(star.children) for star in taken.children] == [1]

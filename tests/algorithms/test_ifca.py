@@ -6,6 +6,7 @@ from covey.algorithms import IFCA, FedAvg
 from covey.algorithms.base import Outcome
 from covey.experiment import Experiment
 from covey.experiment.assembly import assemble
+from covey.plan import clients
 
 P, Q = (1.0, 0), (2.0, 1)
 
@@ -69,3 +70,12 @@ def test_a_model_that_blew_up_is_not_picked():
 
     outcome = Outcome(1, fleet_of([P], [Q]), [torch.zeros(2)] * 2, [], np.zeros(2, np.int64), asked=Asked())
     assert IFCA(k=2).learn({}, outcome, np.random.default_rng(0)) == {"pick": [1, 0]}
+
+
+def test_a_sample_trains_the_models_it_picked():
+    fleet = fleet_of([P], [Q], [P], [Q])
+    algorithm, state = IFCA(k=3, sample=0.25), {"pick": [2, 1, 2, 1]}
+    for seed in range(8):
+        plan = algorithm.plan(1, fleet, state, np.random.default_rng(seed))
+        ((i,),) = [sorted(clients(child)) for child in plan.children]
+        assert plan.slots == (state["pick"][i],)

@@ -45,3 +45,13 @@ def test_blocks_follow_the_sun():
     state = algorithm.start(fleet, np.random.default_rng(0))
     days = [clients(algorithm.plan(r, fleet, state, np.random.default_rng(r))) for r in (1, 2, 3)]
     assert days == [{1}, {0, 2}, {1}]
+
+
+def test_a_sample_of_the_block_trains_so_many_epochs():
+    fleet = fleet_of(*[[P]] * 8)
+    algorithm = MMPSGD(blocks=2, sample=0.5, tau1=3)
+    state = algorithm.start(fleet, np.random.default_rng(0))
+    plan = algorithm.plan(1, fleet, state, np.random.default_rng(0))
+    (child,) = plan.children
+    assert [train.epochs for train in child.children] == [3, 3]
+    assert {train.client for train in child.children} < set(state["blocks"][0])

@@ -33,3 +33,13 @@ def test_icg_groups_hold_one_of_each_kind():
         assert fleet.labels[members].sum(axis=0).tolist() == [5, 5, 5, 5]
     with pytest.raises(BadValue, match="grouping is 'random'; allowed is 'icg'"):
         make_algorithm("naive-gsp-icg", {"grouping": "random"})
+
+
+def test_orders_are_random_and_groups_at_most_one_a_client():
+    fleet = random_fleet((4,) * 8)
+    orders = {tuple(NaiveGSP(groups=1).start(fleet, np.random.default_rng(s))["groups"][0]) for s in range(6)}
+    assert len(orders) > 1
+    # grouping itself shuffles nothing inside a group that holds one of each kind
+    icg = [make_algorithm("naive-gsp-icg", {"groups": 1}).start(fleet, np.random.default_rng(s)) for s in range(6)]
+    assert len({tuple(state["groups"][0]) for state in icg}) > 1
+    assert len(NaiveGSP(groups=50).start(fleet, np.random.default_rng(0))["groups"]) == 8

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.algorithms.base import Outcome
-from covey.algorithms.rings import evaluate_mean, visited
+from covey.algorithms.rings import evaluate_mean, samples_of, visited
 from covey.fleet import Fleet
 
 
@@ -40,3 +40,13 @@ def test_before_the_first_round_all_chains_are_the_initial_model():
     outcome = Outcome(0, Fleet(np.ones((2, 1))), [torch.tensor([3.0])], [], np.zeros(2, np.int64))
     evaluate_mean(outcome, 3)
     assert [m.item() for m in outcome.models] == [3.0] * 4
+
+
+def test_nobody_with_samples_leaves_the_weights_to_the_star():
+    assert samples_of([[0], [1]], Fleet(np.zeros((2, 1), dtype=int))) is None
+    assert samples_of([[0], [1]], Fleet(np.array([[0], [2]]))) == [0, 2]
+
+
+def test_chain_c_is_c_places_ahead():
+    first, second = (visited(range(5), first=0, count=5, chain=c, key=[3]) for c in (0, 2))
+    assert second == first[2:] + first[:2]

@@ -44,3 +44,23 @@ def test_its_plan_is_one_ring():
     assert isinstance(plan, Forest)
     assert isinstance(plan.children[0], Ring)
     assert sorted(leaf.client for leaf in plan.children[0].children) == [0, 1, 2]
+
+
+def test_a_sample_of_the_block_trains_so_many_epochs():
+    fleet = fleet_of(*[[P]] * 8)
+    algorithm = SemiCyclic(blocks=2, sample=0.5, tau1=3)
+    state = algorithm.start(fleet, np.random.default_rng(0))
+    plan = algorithm.plan(1, fleet, state, np.random.default_rng(0))
+    (child,) = plan.children
+    assert [train.epochs for train in child.children] == [3, 3]
+    assert {train.client for train in child.children} < set(state["blocks"][0])
+
+
+def test_the_order_in_a_block_is_random():
+    fleet = fleet_of(*[[P]] * 6)
+    state = {"blocks": [list(range(6))], "iterates": [0]}
+    orders = set()
+    for seed in range(5):
+        (ring,) = SemiCyclic(blocks=1).plan(1, fleet, state, np.random.default_rng(seed)).children
+        orders.add(tuple(leaf.client for leaf in ring.children))
+    assert len(orders) > 1

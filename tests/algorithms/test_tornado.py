@@ -216,3 +216,25 @@ def test_a_preset_takes_other_settings_but_not_another_shape():
     assert make_algorithm("tornado-hierfavg", {"tau2": 3, "sample": 0.5}).tau2 == 3
     with pytest.raises(BadValue, match="shape is 'rings'; allowed is 'star-stars', which is what 'tornado-hierfavg'"):
         make_algorithm("tornado-hierfavg", {"shape": "rings"})
+
+
+def test_no_more_chains_than_groups_and_groups_have_rings_of_their_own():
+    fleet = fleet_of([P], [Q])
+    progress = run(Tornado(**PLAIN, groups=2, chains=9, tau2=1), fleet)
+    assert len(progress.models) == 2 + 1
+    assert progress.home.tolist() == [2, 2]
+    state = {"groups": [list(range(6)), list(range(6, 12))], "seed": 1}
+    many = fleet_of(*[[P]] * 12)
+    orders = set()
+    for round in range(1, 6):
+        plan = Tornadoes(**PLAIN, chains=1, tau2=6).plan(round, many, state, fresh())
+        a, b = ([leaf.client % 6 for leaf in ring.children] for ring in plan.children)
+        orders.add(a == b)
+    assert False in orders
+
+
+def test_groups_of_tornado_rings_of_whom_nobody_is_sampled_keep_their_models():
+    fleet = fleet_of(*[[P]] * 4)
+    state = {"groups": [[0, 1], [2, 3]], "sampled": [[], [3]], "seed": 1}
+    plan = TornadoRings().plan(1, fleet, state, fresh())
+    assert plan.slots == (1,)
