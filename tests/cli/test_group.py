@@ -1,5 +1,8 @@
+import ast
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import networkx as nx
@@ -84,9 +87,9 @@ def test_names_are_printed_as_they_are(tmp_path):
 
 
 def test_noise_and_search_are_passed_on():
-    plain = run_json(FLEET, "--min-size", 4)["cov"]
+    plain = run_json(FLEET, "--min-size", 4, "--search", 0)["cov"]
     assert run_json(FLEET, "--min-size", 4, "--search", 3)["cov"] < plain
-    assert run_json(FLEET, "--min-size", 4, "--epsilon", 0.01)["cov"] > plain
+    assert run_json(FLEET, "--min-size", 4, "--search", 0, "--epsilon", 0.01)["cov"] > plain
     assert "epsilon 0.5; measured on the true counts" in run(FLEET, "--epsilon", 0.5)
 
 
@@ -113,6 +116,89 @@ def test_all_methods_are_compared_and_the_others_say_why(tmp_path):
     worked = [row["cov"] for row in found if "error" not in row]
     assert worked == sorted(worked)
     assert "edge cannot run: edges is None" in run(fleet, "--method", "all", "--groups", 2)
+
+
+def test_every_method_is_told_as_it_ends():
+    result = CliRunner().invoke(app, [str(FLEET), "--method", "all"])
+    told = [line.split()[0] for line in result.stderr.splitlines()]
+    assert told == GROUPINGS.names
+    assert "random 8 groups, CoV 0." in result.stderr
+
+
+def test_what_takes_minutes_is_left_out_unless_asked_for(monkeypatch):
+    # with a minute made a hundredth of a second, the search for heads and links is too long; with --slow it runs
+    monkeypatch.setattr("covey.cli.group.MINUTES", 0.01)
+    rows = {row["method"]: row for row in run_json(FLEET, "--method", "all")}
+    assert rows["ihc"] == {"method": "ihc", "left_out_because": "it takes about 1 second here; --slow runs it"}
+    assert "cov" in rows["random"]
+    assert "ihc was left out: it takes about 1 second here" in run(FLEET, "--method", "all")
+    rows = {row["method"]: row for row in run_json(FLEET, "--method", "all", "--slow")}
+    assert rows["ihc"]["groups"] > 1
+
+
+def test_what_takes_hours_is_refused_unless_asked_for(monkeypatch):
+    monkeypatch.setattr("covey.cli.group_job.HOURS", 0.0001)
+    with pytest.raises(BadValue, match=r"^clients is 40; allowed is at most about \d+ for grouping 'random'"):
+        run(FLEET, "--method", "random")
+    assert run_json(FLEET, "--method", "random", "--slow")["groups"] == 8
+
+
+def test_the_default_search_makes_groups_clearly_better_than_random_ones():
+    # the README's example: the paper's grouping alone is no better than random here
+    found, drawn = run_json(FLEET, "--min-size", 5), run_json(FLEET, "--min-size", 5, "--method", "random")
+    assert found["search"] == 3
+    assert found["cov"] < 0.8 * drawn["cov"]
+    assert "after 3 passes of search; --search 0 is the paper's grouping" in run(FLEET, "--min-size", 5)
+
+
+def test_a_search_that_takes_long_is_not_made_by_default(monkeypatch):
+    monkeypatch.setattr("covey.cli.group_job.SEARCHING", 1e-6)
+    assert "search" not in run_json(FLEET, "--min-size", 5)
+    assert run_json(FLEET, "--min-size", 5, "--search", 2)["search"] == 2
+
+
+@pytest.mark.parametrize("name", sorted(set(GROUPINGS.names) - {"fl-hc", "cfl", "fedclar"}))
+def test_groups_keep_to_edges_when_asked_and_it_is_said_whether_they_do(name):
+    inside = run_json(FLEET, "--method", name, "--within-edges")
+    assert inside["crossing"] == 0
+    if name != "edge":
+        assert run_json(FLEET, "--method", name, "--across-edges")["crossing"] > 0
+
+
+def test_it_is_said_whether_groups_cross_edges(tmp_path):
+    assert "no group crosses an edge" in run(FLEET)
+    text = run(FLEET, "--method", "random", "--groups", 2)
+    assert "2 of 2 groups have clients of several edges; --within-edges keeps them apart" in text
+    (tmp_path / "f.csv").write_text("client,x\na,1\n")
+    assert "edge" not in run(tmp_path / "f.csv")
+    assert "crossing" not in run_json(tmp_path / "f.csv")
+
+
+def test_sizes_are_kept(tmp_path):
+    for name in ("kmedoids", "emd-iid", "cov", "cdg"):
+        sizes = run_json(FLEET, "--method", name, "--min-size", 5, "--max-size", 6, "--across-edges")["sizes"]
+        assert sizes["min"] >= 5
+        assert sizes["max"] <= 6
+
+
+def test_a_fleet_can_be_an_array(tmp_path):
+    labels = np.random.default_rng(0).integers(0, 9, (30, 3))
+    np.save(tmp_path / "f.npy", labels)
+    np.save(tmp_path / "e.npy", np.arange(30) % 3)
+    found = run_json(tmp_path / "f.npy", "--edges", tmp_path / "e.npy", "--method", "edge", "--out", tmp_path / "g.csv")
+    assert found["groups"] == 3
+    assert [row["group"] for row in rows_of(tmp_path / "g.csv")][:4] == ["0", "1", "2", "0"]
+    assert rows_of(tmp_path / "g.csv")[29]["client"] == "29"
+    with pytest.raises(BadValue, match=r"edges is .*; allowed is nothing: .*fleet.csv can have a column 'edge'"):
+        run(FLEET, "--edges", tmp_path / "e.npy")
+
+
+def test_grouping_does_without_what_only_training_needs():
+    loaded = "import sys; print(sorted({name.partition('.')[0] for name in sys.modules}))"
+    call = f"import covey.cli.group as g; g.group(g.Path({str(FLEET)!r})); {loaded}"
+    said = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=True).stdout
+    modules = set(ast.literal_eval(said.splitlines()[-1]))
+    assert not modules & {"torch", "sklearn", "ortools", "scipy", "matplotlib", "networkx", "pandas"}
 
 
 def test_distances_from_a_table_a_graph_a_topology_and_edges(tmp_path):
@@ -159,7 +245,7 @@ def test_updates_from_a_file(tmp_path):
         (["--option", "deal=assign"], BadValue, "option is 'deal'; allowed is one that grouping 'cov' has: max_cov"),
         (["--epsilon", "0"], BadValue, "epsilon is 0.0"),
         (["--out", "no/such/folder/g.csv"], BadValue, "allowed is a file in a folder that exists"),
-        (["--plot", "groups.txt"], BadValue, "allowed is a file that ends with .png, .svg, .pdf"),
+        (["--plot", "groups.txt"], BadValue, "allowed is the name of a file that ends in .png, .pdf, .svg or .jpg"),
     ],
 )
 def test_wrong_settings_are_one_clear_sentence(arguments, error, sentence):
@@ -175,5 +261,5 @@ def test_a_client_missing_in_the_network_is_named(tmp_path):
 
 def test_edges_cannot_be_a_network_where_there_are_none(tmp_path):
     (tmp_path / "f.csv").write_text("client,x\na,1\n")
-    with pytest.raises(BadValue, match="no column 'edge'"):
+    with pytest.raises(BadValue, match="network is 'edges'; allowed is a file or a topology, since no edges are given"):
         run(tmp_path / "f.csv", "--network", "edges")

@@ -45,7 +45,7 @@ def test_a_short_last_group_joins_the_group_it_helps_most():
     # client 4 = (0, 1) is alone; (10, 9) + (0, 1) is even, (10, 10) + (0, 1) is not: it joins the former
     labels = np.array([[10, 0], [0, 9], [10, 0], [0, 10], [0, 1]])
     for found in ([[0, 1], [2, 3], [4]], [[2, 3], [0, 1], [4]]):
-        assert (0, 1, 4) in _settle_rest(labels, found, 2).groups
+        assert (0, 1, 4) in _settle_rest(labels, found, 2, 5).groups
 
 
 def test_a_group_does_not_grow_where_its_balance_stays_the_same():

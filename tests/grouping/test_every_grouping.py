@@ -19,9 +19,6 @@ from covey.grouping import GROUPINGS, INPUTS, Grouping, group
 
 pytestmark = pytest.mark.filterwarnings("error")
 
-SIZES_ARE_FOUND = {"edge", "kmedoids", "emd-iid", "emd-cluster", "fl-hc", "cfl", "fedclar"}
-"""Groupings for which `min_size` says how many groups at most, not how small one may be."""
-
 
 @st.composite
 def fleets(draw, least=1, most=16, top=40):
@@ -80,18 +77,56 @@ def test_as_many_groups_as_asked_for(name, fleet, groups):
 
 
 @every
+@settings(max_examples=12, deadline=None)
+@given(fleets(least=4), st.integers(1, 5), st.integers(0, 4) | st.none())
+def test_groups_have_the_sizes_asked_for_or_it_is_refused(name, fleet, least, more):
+    labels, inputs = fleet
+    inputs["edges"][:] = 0
+    n, most = len(labels), None if more is None else least + more
+    possible = least <= n and (most is None or -(-n // most) <= n // least)
+    if name == "edge":  # one group of everybody
+        possible = least <= n <= (most or n)
+    if not possible:
+        with pytest.raises(BadValue, match=r"^(min|max)_size is "):
+            run(name, labels, inputs, min_size=least, max_size=most)
+        return
+    sizes = run(name, labels, inputs, min_size=least, max_size=most).sizes
+    assert sizes.min() >= least
+    assert sizes.max() <= (most or n)
+
+
+@every
 @few
 @given(fleets(least=4), st.integers(1, 4))
-def test_no_group_is_smaller_than_asked_for(name, fleet, min_size):
+def test_a_limit_alone_is_kept(name, fleet, most):
     labels, inputs = fleet
-    if name == "edge":
-        min_size = 1
-    grouping = run(name, labels, inputs, min_size=min_size)
-    if name in SIZES_ARE_FOUND:
-        assert len(grouping) <= len(labels) // min_size
+    inputs["edges"] = np.arange(len(labels)) // most  # so that one group an edge is within the limit
+    assert run(name, labels, inputs, max_size=most).sizes.max() <= most
+
+
+@every
+@few
+@given(fleets(least=6))
+def test_groups_stay_inside_edges_when_asked_to(name, fleet):
+    labels, inputs = fleet
+    inputs["edges"] = 3 + 4 * (np.arange(len(labels)) % 2)
+    grouping = run(name, labels, inputs, within_edges=True, min_size=2)
+    assert all(len(set(inputs["edges"][list(members)])) == 1 for members in grouping)
+    assert sorted(i for g in (*grouping, grouping.left_out) for i in g) == list(range(len(labels)))
+    assert grouping.sizes.min() >= 2
+    with pytest.raises(BadValue, match="within_edges is True; allowed is False where no edges are given"):
+        group(name, labels, rng=np.random.default_rng(0), within_edges=True)
+
+
+@every
+@few
+@given(fleets(least=6))
+def test_edges_are_not_looked_at_when_groups_may_cross_them(name, fleet):
+    labels, inputs = fleet
+    if name == "edge":  # whose groups are the edges
         return
-    smallest_edge = np.bincount(inputs["edges"]).min() or len(labels)
-    assert grouping.sizes.min() >= min(min_size, smallest_edge)
+    nowhere = {k: v for k, v in inputs.items() if k != "edges"}
+    assert run(name, labels, inputs, within_edges=False) == run(name, labels, nowhere)
 
 
 @every
@@ -216,5 +251,12 @@ def test_a_grouping_of_ones_own_is_called_like_the_others():
     GROUPINGS.add("pairs", pairs)
     try:
         assert as_sets(group("pairs", [[1], [2], [3]], rng=np.random.default_rng(0)))[1] == frozenset()
+        with pytest.raises(BadValue, match="min_size is 2; allowed is at most 1 here: grouping 'pairs' does not keep"):
+            group("pairs", [[1], [2], [3]], min_size=2, rng=np.random.default_rng(0))
+        with pytest.raises(BadValue, match="max_size is 1; allowed is nothing for grouping 'pairs', which knows no"):
+            group("pairs", [[1], [2], [3]], max_size=1, rng=np.random.default_rng(0))
+        edges = np.array([0, 1, 0])
+        inside = group("pairs", [[1], [2], [3]], edges=edges, within_edges=True, rng=np.random.default_rng(0))
+        assert {frozenset(members) for members in inside} == {frozenset({0, 2}), frozenset({1})}
     finally:
         del GROUPINGS._entries["pairs"]

@@ -18,7 +18,7 @@ def file(tmp_path):
 
 def test_a_fleet(file):
     table = read_clients(file("\ufeffclient, edge ,cat,dog\nada,north,3,0\n\nbob,south,0,4.0\neve,north,1,2\n"))
-    assert table.names == ("ada", "bob", "eve")
+    assert tuple(table.names) == ("ada", "bob", "eve")
     assert table.label_names == ("cat", "dog")
     assert table.labels.tolist() == [[3, 0], [0, 4], [1, 2]]
     assert table.edges.tolist() == [0, 1, 0]

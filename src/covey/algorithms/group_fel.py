@@ -147,10 +147,11 @@ def form_groups(
     by_number = grouping in UNSIZED and not extras.get("drop")
     for members in map(np.array, fleet.by_edge):
         least = min(min_size, len(members))
+        size: dict[str, Any] = {"groups": len(members) // least} if by_number else {"min_size": least}
         found = group(
             grouping,
             fleet.labels[members],
-            **({"groups": len(members) // least} if by_number else {"min_size": least}),
+            **size,
             rng=rng,
             edges=np.zeros_like(members),
             sizes=fleet.sizes[members],

@@ -1,57 +1,52 @@
-"""`covey group`: groups for a fleet in a CSV file, by one method or by all of them side by side."""
+"""`covey group`: groups for a fleet in a file, by one method or by all of them side by side."""
 
 from __future__ import annotations
 
-import inspect
 import json
-import time
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from covey.cli.console import console
-from covey.cli.group_cost import group_cost, lines
-from covey.errors import BadData, BadValue, CoveyError
-from covey.grouping import GROUPINGS, Grouping, choose_groups, measure, options
-from covey.grouping import group as form_groups
-from covey.grouping.table import ClientTable, edge_distances, read_clients, read_csv, read_distances, write_groups
-from covey.seeds import generator
+from covey.cli.console import console, plain, visible
+from covey.cli.group_inputs import pairs, read_network, read_updates
+from covey.cli.group_job import MINUTES, Job, Result, duration
+from covey.cli.progress import Watch, bars
+from covey.errors import BadValue, CoveyError
+from covey.grouping import GROUPINGS
+from covey.grouping.table import ClientTable, read_fleet, write_groups
 
 SHOWN_GROUPS = 20
-PICTURES = (".png", ".svg", ".pdf")
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """One method's groups, and the figures that `--json` prints."""
-
-    method: str
-    grouping: Grouping
-    figures: dict[str, Any]
+SHOWN_MEMBERS = 50
 
 
 def group(
-    file: Annotated[Path, typer.Argument(help="CSV: `client`, one column a label, optionally `edge`.")],
+    file: Annotated[
+        Path, typer.Argument(help="CSV: `client`, one column a label, optionally `edge`. Or .npy: clients x labels.")
+    ],
     method: Annotated[str, typer.Option(help=f"One of {', '.join(GROUPINGS.names)}; or `all` to compare.")] = "cov",
     min_size: Annotated[int | None, typer.Option(help="Clients that every group has at least.")] = None,
+    max_size: Annotated[int | None, typer.Option(help="Clients that every group has at most.")] = None,
     groups: Annotated[str | None, typer.Option(help="How many groups, or `auto`.")] = None,
+    within_edges: Annotated[
+        bool | None,
+        typer.Option(
+            "--within-edges/--across-edges",
+            help="Keep groups inside edges, or let them cross edges; by default as the method does.",
+        ),
+    ] = None,
+    edges: Annotated[Path | None, typer.Option(help="The edge of every client of a .npy fleet: a .npy array.")] = None,
     network: Annotated[
         str | None, typer.Option(help="Distances: a CSV table, a network file or name (fat-tree:8), or `edges`.")
     ] = None,
     updates: Annotated[
         Path | None, typer.Option(help="Model updates: a .npy array, one row a client, in the order of the file.")
     ] = None,
-    search: Annotated[int | None, typer.Option(help="Passes of local search (`cov`, `kmedoids`).")] = None,
+    search: Annotated[
+        int | None, typer.Option(help="Passes of local search; 3 for `cov` and 1 for `kmedoids` where that is quick.")
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="An option of the method, as `deal=assign`; can be given again.")
     ] = None,
@@ -59,6 +54,7 @@ def group(
     prices: Annotated[
         str | None, typer.Option(help="Say what secure aggregation costs: cifar-secure, or a file of bench-groupops.")
     ] = None,
+    slow: Annotated[bool, typer.Option("--slow", help="Also what takes minutes among `all`, or hours alone.")] = False,
     seed: Annotated[int, typer.Option(help="Same seed, same groups.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write `client,group` to this CSV file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the labels of every group into this file.")] = None,
@@ -66,137 +62,96 @@ def group(
 ) -> None:
     """Group the clients of a fleet; what is printed is measured on the counts in the file."""
     _check_can_write(out, plot)
-    fleet = read_clients(file)
-    chosen = _pairs(option or []) | ({} if search is None else {"search": str(search)})
-    job = _Job(fleet, min_size, groups, _distances(network, fleet), _updates(updates), chosen, epsilon, seed)
-    if method == "all":
-        if out or plot or prices:
-            raise BadValue("method", "all", "one method where --out, --plot or --prices is given")
-        results, failures = _compare(job)
-        if as_json:
-            failed = [{"method": name, "error": why} for name, why in failures.items()]
-            typer.echo(json.dumps([result.figures for result in results] + failed))
+    if method != "all":
+        GROUPINGS.entry(method)
+    elif out or plot or prices:
+        raise BadValue("method", "all", "one method where --out, --plot or --prices is given")
+    with bars() as watch:
+        watch.say(f"reading {file}")
+        fleet = read_fleet(file, edges)
+        job = Job(
+            fleet=fleet,
+            min_size=min_size,
+            max_size=max_size,
+            groups=groups,
+            within_edges=within_edges,
+            distances=read_network(network, fleet),
+            updates=read_updates(updates),
+            chosen=pairs(option or []) | ({} if search is None else {"search": str(search)}),
+            epsilon=epsilon,
+            seed=seed,
+        )
+        if method == "all":
+            results, others = _compare(job, watch, slow=slow)
         else:
-            _print_comparison(results, failures)
-        return
-    GROUPINGS.entry(method)
-    with Console(stderr=True).status(f"grouping {len(fleet.names):,} clients by {method}"):
-        result = job.run(method)
-        if prices is not None:
-            result.figures["secure_aggregation"] = group_cost(result.grouping, prices, job.formed(method))
-    if out:
-        write_groups(out, fleet.names, result.grouping)
-    if plot:
-        from covey.grouping.plot import plot_grouping
+            result = _one(job, method, watch, slow=slow)
+            if prices is not None:
+                from covey.cli.group_cost import group_cost
 
-        plot_grouping(result.grouping, fleet.labels, title=method, label_names=fleet.label_names).savefig(plot, dpi=150)
+                result.figures["secure_aggregation"] = group_cost(result.grouping, prices, job.formed(method))
+    if method == "all":
+        if as_json:
+            typer.echo(json.dumps([result.figures for result in results] + [other.figures for other in others]))
+        else:
+            _print_comparison(results, others)
+        return
+    if out:
+        _write(out, fleet, result)
+    if plot:
+        from covey.report.groups import draw_groups
+
+        draw_groups(plot, result.grouping, fleet.labels, title=method, label_names=fleet.label_names)
     if as_json:
         typer.echo(json.dumps(result.figures))
     else:
         _print_one(result, fleet, [path for path in (out, plot) if path], epsilon)
 
 
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """What every method is run on."""
-
-    fleet: ClientTable
-    min_size: int | None
-    groups: str | None
-    distances: NDArray[np.float64] | None
-    updates: NDArray[np.float64] | None
-    chosen: dict[str, str]
-    epsilon: float | None
-    seed: int
-
-    def run(self, method: str, *, lenient: bool = False) -> Result:
-        """Group by that method and measure; `lenient` passes over options that the method does not have."""
-        rng = generator(self.seed, "group")
-        labels = self.fleet.labels
-        if self.epsilon is not None:
-            from covey.grouping.privacy import noised
-
-            labels = noised(labels, epsilon=self.epsilon, rng=rng)
-        inputs = {"edges": self.fleet.edges, "distances": self.distances, "updates": self.updates}
-        extras: dict[str, Any] = {name: table for name, table in inputs.items() if table is not None}
-        for name, text in self.chosen.items():
-            if name in options(method) or not lenient:
-                extras[name] = _value(method, name, text)
-        _warm_up(method)
-        began = time.perf_counter()
-        count = self._count(method, labels, rng, extras)
-        grouping = form_groups(method, labels, groups=count, min_size=self.min_size, rng=rng, **extras)
-        seconds = time.perf_counter() - began
-        measured = measure(grouping, self.fleet.labels, distances=self.distances, updates=self.updates)
-        return Result(method, grouping, {"method": method, **measured.to_dict(), "seconds": seconds})
-
-    def formed(self, method: str) -> Callable[[int], tuple[Grouping, float]]:
-        """The groups of that method for a least size, and their CoV."""
-
-        def form(min_size: int) -> tuple[Grouping, float]:
-            found = replace(self, min_size=min_size).run(method)
-            return found.grouping, float(found.figures["cov"])
-
-        return form
-
-    def _count(
-        self, method: str, labels: NDArray[np.int64], rng: np.random.Generator, extras: dict[str, Any]
-    ) -> int | None:
-        if self.groups is None:
-            return None
-        if self.groups == "auto":
-            return choose_groups(labels, method=method, min_size=self.min_size, rng=rng, **extras).groups
-        if not self.groups.isdecimal():
-            raise BadValue("groups", self.groups, "a whole number from 1 up, or 'auto'")
-        return int(self.groups)
+def _one(job: Job, method: str, watch: Watch, *, slow: bool) -> Result:
+    if not slow:
+        job.check_time(method)
+    expected = job.seconds(method)
+    about = f", about {duration(expected)}" if expected > 2 else ""
+    watch.say(f"grouping {len(job.fleet.names):,} clients by {method}{about}")
+    return job.run(method)
 
 
-def _pairs(given: list[str]) -> dict[str, str]:
-    """`["deal=assign"]` as a dictionary."""
-    for text in given:
-        if "=" not in text:
-            raise BadValue("option", text, "a name, an equals sign and a value, as deal=assign")
-    return {name.strip().replace("-", "_"): value.strip() for name, _, value in (text.partition("=") for text in given)}
+@dataclass(frozen=True)
+class _Other:
+    """A method that did not run, and why: it failed, or it was left out."""
+
+    method: str
+    why: str
+    failed: bool
+
+    def __str__(self) -> str:
+        return f"cannot run: {self.why}" if self.failed else f"was left out: {self.why}"
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """What `--json` prints."""
+        return {"method": self.method, "error" if self.failed else "left_out_because": self.why}
 
 
-def _value(method: str, option: str, text: str) -> Any:
-    """The text as the kind of value that the option has by default; a number if it is one where it has none."""
-    if option not in options(method):
-        return text
-    default = inspect.signature(GROUPINGS[method]).parameters[option].default
-    if isinstance(default, str):
-        return text
-    if isinstance(default, bool):
-        return {"true": True, "false": False}.get(text.lower(), text)
-    kinds: tuple[type, ...] = (int,) if isinstance(default, int) else (float,) if default is not None else (int, float)
-    for kind in kinds:
-        with suppress(ValueError):
-            return kind(text)
-    raise BadValue(option, text, "a whole number" if kinds == (int,) else "a number")
-
-
-def _warm_up(method: str) -> None:
-    """Group four made-up clients, so that the clock does not see what is imported at first use."""
-    with suppress(CoveyError):
-        made_up: dict[str, Any] = {"edges": [0, 0, 1, 1], "distances": 1 - np.eye(4), "updates": np.eye(4)}
-        form_groups(method, 9 * np.eye(4, dtype=int), groups=2, rng=generator(0, "warm up"), **made_up)
-
-
-def _compare(job: _Job) -> tuple[list[Result], dict[str, str]]:
-    """Every method on the same fleet, the most even groups first; and why those that cannot run cannot."""
+def _compare(job: Job, watch: Watch, *, slow: bool) -> tuple[list[Result], list[_Other]]:
+    """Every method on the same fleet, the most even groups first, told as they end; and those that did not run."""
     results: list[Result] = []
-    failures: dict[str, str] = {}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("grouping", total=len(GROUPINGS))
-        for name in GROUPINGS.names:
-            progress.update(task, description=name)
-            try:
+    others: list[_Other] = []
+    for name in GROUPINGS.names:
+        watch.say(name)
+        try:
+            if not slow and (expected := job.seconds(name)) > MINUTES:
+                others.append(_Other(name, f"it takes about {duration(expected)} here; --slow runs it", failed=False))
+                said = str(others[-1])
+            else:
                 results.append(job.run(name, lenient=True))
-            except CoveyError as error:
-                failures[name] = str(error)
-            progress.advance(task)
-    return sorted(results, key=lambda result: float(result.figures["cov"])), failures
+                f = results[-1].figures
+                said = f"{f['groups']:,} groups, CoV {f['cov']:.3f}, {f['seconds']:.2f} s"
+        except CoveyError as error:
+            others.append(_Other(name, str(error), failed=True))
+            said = str(others[-1])
+        watch.console.print(visible(f"{name} {said}"), markup=False, highlight=False, soft_wrap=True)
+    return sorted(results, key=lambda result: float(result.figures["cov"])), others
 
 
 def _check_can_write(out: Path | None, plot: Path | None) -> None:
@@ -204,79 +159,77 @@ def _check_can_write(out: Path | None, plot: Path | None) -> None:
     for field, path in (("out", out), ("plot", plot)):
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise BadValue(field, str(path), "a file in a folder that exists")
-    if plot is not None and plot.suffix not in PICTURES:
-        raise BadValue("plot", str(plot), f"a file that ends with {', '.join(PICTURES)}")
+    if plot is not None:
+        from covey.report.picture import check_ending
+
+        check_ending(plot)
 
 
-def _distances(network: str | None, fleet: ClientTable) -> NDArray[np.float64] | None:
-    """The table of distances that a file holds; hops through a network; 2 or 4 hops by shared edge or not."""
-    if network is None:
-        return None
-    if network == "edges":
-        if fleet.edges is None:
-            raise BadValue("network", "edges", "a file or a topology, since the fleet has no column 'edge'")
-        return edge_distances(fleet.edges)
-    is_file = network.endswith((".csv", ".graphml"))
-    if network.endswith(".csv") and "source" not in read_csv(network)[0]:
-        return read_distances(network, fleet.names)
-    from covey.network import Link, hop_matrix, network_from, place, read
-
-    if not is_file:
-        edge_of = [0] * len(fleet.names) if fleet.edges is None else fleet.edges.tolist()
-        return place(network_from(network, edge_of), edge_of).hops().astype(np.float64)
-    found = read(Path(network), link=Link())
-    for name in fleet.names:
-        if name not in found.number:
-            raise BadData(f"{network}: client {name!r} is not a node of the network")
-    return hop_matrix(found, fleet.names).astype(np.float64)
-
-
-def _updates(path: Path | None) -> NDArray[np.float64] | None:
-    if path is None:
-        return None
+def _write(out: Path, fleet: ClientTable, result: Result) -> None:
     try:
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
-    except (OSError, ValueError) as error:
-        raise BadData(f"{path}: not a .npy array of numbers ({error})") from None
+        write_groups(out, fleet.names, result.grouping)
+    except OSError as error:
+        raise BadValue("out", str(out), f"a file that can be written ({error.strerror or error})") from None
 
 
 def _print_one(result: Result, fleet: ClientTable, wrote: list[Path], epsilon: float | None) -> None:
     screen = console()
     screen.print(_table([result]))
+    if passes := result.figures.get("search"):
+        screen.print(f"after {passes} pass{'es' * (passes > 1)} of search; --search 0 is the paper's grouping")
+    if "crossing" in result.figures:
+        screen.print(_edges(result))
     if epsilon is not None:
         screen.print(f"grouped on counts with Laplace noise, epsilon {epsilon:g}; measured on the true counts")
-    for line in lines(result.figures["secure_aggregation"]) if "secure_aggregation" in result.figures else ():
-        screen.print(escape(line), highlight=False)
+    if "secure_aggregation" in result.figures:
+        from covey.cli.group_cost import lines
+
+        for line in lines(result.figures["secure_aggregation"]):
+            screen.print(plain(line), highlight=False)
     for path in wrote:
-        screen.print(f"wrote {path}", highlight=False)
+        screen.print(f"wrote {plain(path)}", highlight=False)
     for k, members in enumerate(result.grouping.groups[:SHOWN_GROUPS]):
-        screen.print(f"[bold]{k}[/]  {escape(', '.join(fleet.names[i] for i in members))}", highlight=False)
+        screen.print(f"[bold]{k}[/]  {_listed(members, fleet)}", highlight=False)
     if len(result.grouping) > SHOWN_GROUPS:
-        screen.print(f"and {len(result.grouping) - SHOWN_GROUPS} more groups; --out FILE.csv writes them all")
+        screen.print(f"and {len(result.grouping) - SHOWN_GROUPS:,} more groups; --out FILE.csv writes them all")
     if result.grouping.left_out:
-        idle = [fleet.names[i] for i in result.grouping.left_out]
-        more = f" and {len(idle) - SHOWN_GROUPS} more" if len(idle) > SHOWN_GROUPS else ""
-        screen.print(f"left out: {escape(', '.join(idle[:SHOWN_GROUPS]))}{more}", highlight=False)
+        screen.print(f"left out: {_listed(result.grouping.left_out, fleet)}", highlight=False)
 
 
-def _print_comparison(results: list[Result], failures: dict[str, str]) -> None:
+def _edges(result: Result) -> str:
+    crossing, count = result.figures["crossing"], result.figures["groups"]
+    if not crossing:
+        return "no group crosses an edge"
+    return f"{crossing:,} of {count:,} groups have clients of several edges; --within-edges keeps them apart"
+
+
+def _listed(members: tuple[int, ...], fleet: ClientTable) -> str:
+    more = f" and {len(members) - SHOWN_MEMBERS:,} more" if len(members) > SHOWN_MEMBERS else ""
+    return plain(", ".join(fleet.names[i] for i in members[:SHOWN_MEMBERS])) + more
+
+
+def _print_comparison(results: list[Result], others: list[_Other]) -> None:
     screen = console()
-    screen.print(_table(results))
-    for name, why in failures.items():
-        screen.print(f"[bold]{name}[/] cannot run: {escape(why)}", highlight=False)
+    if results:
+        screen.print(_table(results))
+    if any("crossing" in r.figures for r in results):
+        screen.print("crossing: groups with clients of several edges; --within-edges keeps every method inside edges")
+    for other in others:
+        screen.print(f"[bold]{plain(other.method)}[/] {plain(other)}", highlight=False)
 
 
 def _table(results: list[Result]) -> Table:
-    hops = any("hops" in r.figures for r in results)
+    hops, edges = (any(name in r.figures for r in results) for name in ("hops", "crossing"))
     table = Table(box=None, header_style="bold")
     table.add_column("method", no_wrap=True)
-    names = ["groups", "sizes", "CoV", "EMD", "KL", "CPD", *(["hops"] if hops else []), "left out", "seconds"]
-    for name in names:
+    names = ["groups", "sizes", "CoV", "EMD", "KL", "CPD", *["hops"] * hops, *["crossing"] * edges]
+    for name in (*names, "left out", "seconds"):
         table.add_column(name, justify="right")
     for result in results:
         f = result.figures
         sizes = f"{f['sizes']['min']}-{f['sizes']['max']}"
         cells = [str(f["groups"]), sizes, *(f"{f[name]:.3f}" for name in ("cov", "emd", "kl")), f"{f['cpd']:.4f}"]
         cells += [f"{f['hops']:,.0f}"] if hops else []
-        table.add_row(f"[bold]{result.method}[/]", *cells, str(f["left_out"]), f"{f['seconds']:.3f}")
+        cells += [str(f["crossing"])] if edges else []
+        table.add_row(f"[bold]{plain(result.method)}[/]", *cells, str(f["left_out"]), f"{f['seconds']:.3f}")
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,11 @@ def group_cost(grouping: Grouping, word: str, formed: Formed) -> dict[str, Any]:
         raise BadValue("prices", word, f"given for 8 clients or more; these are {2 * most}")
     rows = []
     for size in sizes:
-        groups, cov = formed(size)
-        rows.append({"min_size": size, "groups": len(groups), "cov": cov, "seconds": seconds(groups, prices)})
+        with suppress(BadValue):  # an edge may have fewer clients than that
+            groups, cov = formed(size)
+            rows.append({"min_size": size, "groups": len(groups), "cov": cov, "seconds": seconds(groups, prices)})
+    if len(rows) < 3:
+        raise BadValue("prices", word, f"given where groups can have three least sizes; these can have {len(rows)}")
     knee = rows[knee_of([row["seconds"] for row in rows], [row["cov"] for row in rows])]["min_size"]
     return {"prices": word, "seconds": seconds(grouping, prices), "min_size": knee, "by_min_size": rows}
 

@@ -17,17 +17,9 @@ from covey.grouping import (  # noqa: F401 (each registers its groupings)
     updates,
 )
 from covey.grouping.auto import Choice, choose_groups
-from covey.grouping.base import (
-    GROUPINGS,
-    INPUTS,
-    Grouping,
-    Labels,
-    check_labels,
-    group,
-    how_many,
-    missing,
-    options,
-)
+from covey.grouping.base import GROUPINGS, INPUTS, Grouping, Labels, check_labels, how_many
+from covey.grouping.by_name import group, keeps_to_edges, missing, options
+from covey.grouping.hops import EdgeHops
 from covey.grouping.local_search import swap_search
 from covey.grouping.measures import Measures, measure
 
@@ -35,6 +27,7 @@ __all__ = [
     "GROUPINGS",
     "INPUTS",
     "Choice",
+    "EdgeHops",
     "Grouping",
     "Labels",
     "Measures",
@@ -42,6 +35,7 @@ __all__ = [
     "choose_groups",
     "group",
     "how_many",
+    "keeps_to_edges",
     "measure",
     "missing",
     "options",

@@ -21,6 +21,7 @@ def astraea(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
 ) -> Grouping:
     """Groups of even size, each filled greedily by KL divergence from even labels.
@@ -34,7 +35,7 @@ def astraea(
     uniform = np.ones(m)
     free = np.arange(n)
     found = []
-    for size in even_sizes(n, how_many(n, groups, min_size)):
+    for size in even_sizes(n, how_many(n, groups, min_size, max_size)):
         members: list[int] = []
         together = np.zeros(m)
         for _ in range(size):

@@ -32,8 +32,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from covey.errors import BadValue
-from covey.grouping.base import Grouping, check_labels, group
+from covey.grouping.base import Grouping, check_labels, how_many
+from covey.grouping.by_name import group
 from covey.grouping.divergence import divergences
+from covey.grouping.hops import EdgeHops
 from covey.grouping.measures import hops_of, secure_seconds_of, shares_of
 
 
@@ -62,10 +64,12 @@ def choose_groups(
     *,
     method: str,
     rng: np.random.Generator,
-    distances: ArrayLike | None = None,
+    distances: ArrayLike | EdgeHops | None = None,
     updates: ArrayLike | None = None,
     edges: ArrayLike | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
+    within_edges: bool | None = None,
     price: float = 1.0,
     tau1: int = 1,
     tau2: int = 5,
@@ -98,10 +102,10 @@ def choose_groups(
             raise BadValue(name, tau, "a whole number from 1 up")
     if not 0 < eta_beta < np.inf:
         raise BadValue("eta_beta", eta_beta, "a number above 0")
-    if min_size is not None and not 1 <= min_size <= n:
-        raise BadValue("min_size", min_size, f"a whole number from 1 to {n}, the number of clients")
+    how_many(n, None, min_size, max_size)
     seeds = rng.integers(2**63, size=repeats).tolist()
-    inputs = {"distances": distances, "updates": updates, "edges": edges} | options
+    inputs = {"distances": distances, "updates": updates, "edges": edges, "within_edges": within_edges} | options
+    inputs |= {"min_size": min_size, "max_size": max_size}
     vectors = shares_of(table) if updates is None else np.asarray(updates, dtype=np.float64)
     weights = np.maximum(table.sum(axis=1), 1e-9)
     flat = _group_cost(Grouping((tuple(range(n)),)), distances)
@@ -110,7 +114,7 @@ def choose_groups(
     def score(count: int) -> Candidate:
         delta = big_delta = all_ = cost = 0.0
         for seed in seeds:
-            found = group(method, table, groups=count, min_size=min_size, rng=np.random.default_rng(seed), **inputs)
+            found = group(method, table, groups=count, rng=np.random.default_rng(seed), **inputs)
             measured = divergences(vectors, weights, found.groups)
             delta += measured.delta / repeats
             big_delta += measured.Delta / repeats
@@ -120,7 +124,8 @@ def choose_groups(
         communication = (cost * (tau2 - 1) + flat) / (flat * tau2) if flat else 1.0
         return Candidate(count, delta, big_delta, divergence, communication, divergence + price * communication)
 
-    return _search(score, n // (min_size or 2) or 1)
+    fewest = 1 if max_size is None else -(-n // max_size)
+    return _search(score, fewest, max(fewest, n // (min_size or 2)))
 
 
 def _drift_ratio(few: int, many: int, eta_beta: float) -> float:
@@ -133,11 +138,11 @@ def _drift_ratio(few: int, many: int, eta_beta: float) -> float:
     return math.exp(a - b) * math.expm1(-a) / math.expm1(-b)
 
 
-def _search(score: Callable[[int], Candidate], most: int) -> Choice:
-    """The best number from 1 to `most`: a coarse scan, then the gaps beside the best are halved, down to a tenth."""
+def _search(score: Callable[[int], Candidate], fewest: int, most: int) -> Choice:
+    """The best number from `fewest` to `most`: a coarse scan, then the gaps beside the best are halved, to a tenth."""
     tried: dict[int, Candidate | None] = {}
     reason: BadValue | None = None
-    wanted = _coarse(most)
+    wanted = sorted({fewest, *(count for count in _coarse(most) if count >= fewest)})
     while wanted:
         for count in wanted:
             try:
@@ -173,5 +178,5 @@ def _beside(best: int, tried: list[int]) -> list[int]:
     return [(best + other) // 2 for other in neighbours if abs(best - other) > max(1, best / 10)]
 
 
-def _group_cost(grouping: Grouping, distances: ArrayLike | None) -> float:
+def _group_cost(grouping: Grouping, distances: ArrayLike | EdgeHops | None) -> float:
     return secure_seconds_of(grouping.sizes) if distances is None else hops_of(grouping, distances)

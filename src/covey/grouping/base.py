@@ -1,21 +1,16 @@
-"""What a grouping is, the table of all groupings, and the one way to call them by name.
+"""What a grouping is, the table of all groupings, and how many groups a number of clients makes.
 
-A grouping is a function `f(labels, *, groups=None, min_size=None, rng, …) -> Grouping`. What else it works on
-it takes under these names: `edges` (edge of every client), `distances` (clients x clients hops or costs),
-`updates` (clients x d model updates or gradients), `sizes` (samples per client). One without a default is
-needed.
-
-Functions called directly draw clients by their index. `group` first puts the clients in an order that depends
-on what they hold and not on how they are listed, so the same fleet in another order gets the same groups,
-renamed (up to an exchange of clients that are alike in everything the grouping looks at).
+A grouping is a function `f(labels, *, groups=None, min_size=None, max_size=None, rng, …) -> Grouping` whose groups keep
+to the sizes asked for. What else it works on it takes under these names: `edges` (edge of every client; who takes it
+keeps groups inside edges), `distances` (clients x clients hops or costs), `updates` (clients x d model updates or
+gradients), `sizes` (samples per client). One without a default is needed. `by_name` calls groupings by their names.
 """
 
 from __future__ import annotations
 
-import inspect
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -53,7 +48,7 @@ class Grouping:
             raise BadValue("groups", self.groups, "groups of at least one client each")
         everyone = [i for members in (*self.groups, self.left_out) for i in members]
         if len(set(everyone)) < len(everyone):
-            twice = next(i for i in sorted(everyone) if everyone.count(i) > 1)
+            twice = min(i for i, count in Counter(everyone).items() if count > 1)
             raise BadValue("groups", f"client {twice} twice", "every client in one group or left out, once")
         if everyone and min(everyone) < 0:
             raise BadValue("groups", f"client {min(everyone)}", "clients from 0 up")
@@ -82,8 +77,9 @@ class Grouping:
     def of(self, clients: int) -> NDArray[np.int64]:
         """The group of each of `clients` clients, -1 for who was left out."""
         answer = np.full(clients, -1, dtype=np.int64)
-        for k, members in enumerate(self.groups):
-            answer[list(members)] = k
+        sizes = self.sizes
+        everyone = np.fromiter((i for members in self.groups for i in members), dtype=np.int64, count=int(sizes.sum()))
+        answer[everyone] = np.repeat(np.arange(len(sizes)), sizes)
         return answer
 
     def sums(self, labels: ArrayLike) -> NDArray[Any]:
@@ -130,58 +126,6 @@ INPUTS: Mapping[str, str] = {
 }
 
 
-def group(
-    name: str,
-    labels: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    groups: int | None = None,
-    min_size: int | None = None,
-    **extras: Any,
-) -> Grouping:
-    """Group clients by the method of that name; the order in which clients are listed does not matter.
-
-    Of the `INPUTS` a method gets those it takes, so a caller can pass whatever it has; any other extra is an
-    option of that method and must be one it knows.
-
-    >>> labels = [[9, 0], [0, 9], [9, 0], [0, 9]]
-    >>> grouping = group("cov", labels, min_size=2, rng=np.random.default_rng(0))
-    >>> grouping.sums(labels).tolist()
-    [[9, 9], [9, 9]]
-    """
-    method = GROUPINGS[name]
-    labels = check_labels(labels)
-    how_many(len(labels), groups, min_size)
-    given = _check_inputs(len(labels), {k: v for k, v in extras.items() if v is not None})
-    for need in missing(name, given):
-        raise BadValue(need, None, f"{INPUTS.get(need, 'a value')}, which grouping {name!r} needs")
-    accepted = inspect.signature(method).parameters
-    for option in given.keys() - INPUTS.keys() - accepted.keys():
-        allowed = f"one that grouping {name!r} has: {', '.join(options(name)) or 'none'}"
-        raise BadValue("option", option, allowed)
-    given = {k: v for k, v in given.items() if k in accepted}
-    order = _order(labels, given)
-    for k in given.keys() & INPUTS.keys():
-        given[k] = given[k][np.ix_(order, order)] if k == "distances" else given[k][order]
-    return method(labels[order], groups=groups, min_size=min_size, rng=rng, **given).renamed(order)
-
-
-def missing(name: str, given: Mapping[str, object]) -> list[str]:
-    """What the grouping of that name needs and `given` does not hold."""
-    return [
-        p.name
-        for p in inspect.signature(GROUPINGS[name]).parameters.values()
-        if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name != "rng" and given.get(p.name) is None
-    ]
-
-
-def options(name: str) -> list[str]:
-    """The options that are the method's own."""
-    common = {"groups", "min_size", "rng", *INPUTS}
-    parameters = inspect.signature(GROUPINGS[name]).parameters.values()
-    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in common]
-
-
 def check_labels(labels: ArrayLike) -> Labels:
     """The counts as whole numbers, or `BadValue`.
 
@@ -204,11 +148,20 @@ def check_labels(labels: ArrayLike) -> Labels:
     return table.astype(np.int64)
 
 
-def how_many(n: int, groups: int | None, min_size: int | None, *, default_size: int = 5) -> int:
+def how_many(
+    n: int,
+    groups: int | None,
+    min_size: int | None,
+    max_size: int | None = None,
+    *,
+    default_size: int = 5,
+) -> int:
     """How many groups to make of `n` clients: `groups`, else as many as `min_size` or `default_size` allows.
 
-    >>> how_many(23, None, 5), how_many(23, 7, None), how_many(3, None, None)
-    (4, 7, 1)
+    With `max_size`, at least as many as are needed so that no group is larger.
+
+    >>> how_many(23, None, 5), how_many(23, 7, None), how_many(3, None, None), how_many(23, None, None, 4)
+    (4, 7, 1, 6)
     >>> how_many(3, 4, None)
     Traceback (most recent call last):
     covey.errors.BadValue: groups is 4; allowed is a whole number from 1 to 3, the number of clients
@@ -216,10 +169,18 @@ def how_many(n: int, groups: int | None, min_size: int | None, *, default_size: 
     for field, value in (("groups", groups), ("min_size", min_size)):
         if value is not None and not (isinstance(value, int | np.integer) and 1 <= value <= n):
             raise BadValue(field, value, f"a whole number from 1 to {n}, the number of clients")
+    if max_size is not None and not (isinstance(max_size, int | np.integer) and max_size >= 1):
+        raise BadValue("max_size", max_size, "a whole number from 1 up")
+    fewest = 1 if max_size is None else -(-n // max_size)
+    most = n if min_size is None else n // min_size
+    if fewest > most:
+        raise BadValue("max_size", max_size, f"more: {n} clients do not go into groups of {min_size} to {max_size}")
     if groups is None:
-        return max(1, n // (min_size or default_size))
-    if min_size is not None and groups * min_size > n:
-        raise BadValue("groups", groups, f"at most {n // min_size}: {n} clients by {min_size} or more")
+        return max(fewest, min(most, n // (min_size or default_size)), 1)
+    if groups > most:
+        raise BadValue("groups", groups, f"at most {most}: {n} clients by {min_size} or more")
+    if groups < fewest:
+        raise BadValue("groups", groups, f"at least {fewest}: {n} clients by {max_size} or fewer")
     return groups
 
 
@@ -230,33 +191,3 @@ def even_sizes(n: int, groups: int) -> list[int]:
     [4, 4, 3]
     """
     return [n // groups + (k < n % groups) for k in range(groups)]
-
-
-def _check_inputs(n: int, given: dict[str, Any]) -> dict[str, Any]:
-    shapes = {"edges": "n", "sizes": "n", "distances": "n x n", "updates": "n x d"}
-    for name in given.keys() & INPUTS.keys():
-        table = np.asarray(given[name])
-        if table.dtype.kind not in ("iub" if name == "edges" else "iubf"):
-            raise BadValue(name, str(table.dtype), "whole numbers" if name == "edges" else "numbers")
-        square = table.shape[-1:] == (n,) or name == "updates"
-        if table.ndim != len(shapes[name].split(" x ")) or len(table) != n or not square:
-            raise BadValue(name, table.shape, f"shape {shapes[name]} for n = {n} clients")
-        if not np.isfinite(table).all():
-            raise BadValue(name, "not finite", "finite numbers")
-        given[name] = table.astype(np.int64 if name == "edges" else np.float64)
-    return given
-
-
-def _order(labels: Labels, given: Mapping[str, Any]) -> NDArray[np.int64]:
-    """Clients by a hash of all that is known of them: a fixed order that ignores how they are listed."""
-    given = {name: given[name] for name in sorted(given.keys() & INPUTS.keys())}
-    if "distances" in given:
-        given["distances"] = np.sort(given["distances"], axis=1)
-    tables = [np.ascontiguousarray(t.reshape(len(labels), -1)) for t in (labels, *given.values())]
-    hashes = []
-    for rows in zip(*tables, strict=True):
-        client = blake2b(digest_size=8)
-        for row in rows:
-            client.update(row)
-        hashes.append(int.from_bytes(client.digest(), "little"))
-    return np.argsort(np.array(hashes, dtype=np.uint64), kind="stable")

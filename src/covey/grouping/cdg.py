@@ -6,22 +6,20 @@ G = floor(K / MinGS) groups; k-means of raw label counts into floor(K / G) clust
 cyclically over the groups, each deal beginning with the first group, as in the code of Group-FEL's authors. So the
 first groups are the largest.
 
-Departures: no more clusters than clients that differ. Where `min_size` is given, groups short of it get clients of the
-largest groups; with `drop=True` they are left out instead, as in that code. With `edges` every edge groups its own
-clients.
+Departures: no more clusters than clients that differ. Where `min_size` or `max_size` is given, the largest groups give
+clients to the smallest; with `drop=True` groups short of `min_size` are left out instead, as in that code. With `edges`
+every edge groups its own clients.
 """
 
 from __future__ import annotations
-
-from heapq import heapify, heapreplace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import BadValue
-from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels
-from covey.grouping.drop import check_someone_is_left, without_short
-from covey.grouping.per_edge import per_edge
+from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, how_many
+from covey.grouping.per_edge import Clients, members_of, per_edge
+from covey.grouping.sizes import check_someone_is_left, evened, without_short
 
 
 def cdg(
@@ -29,6 +27,7 @@ def cdg(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     edges: NDArray[np.int64] | None = None,
     drop: bool = False,
@@ -47,16 +46,18 @@ def cdg(
         raise BadValue("drop", drop, "False without a min_size: no group is too small then")
     filled = 1 if min_size is None or drop else min_size
 
-    def form(labels: Labels, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
-        n = len(labels)
-        count = groups or max(1, n // least)
-        clusters = min(n // count, len(np.unique(labels, axis=0)))
-        kmeans = KMeans(clusters, n_init=1, random_state=int(rng.integers(2**32)))
-        cluster_of = kmeans.fit_predict(labels.astype(np.float64))
-        dealt = _dealt([np.flatnonzero(cluster_of == c).tolist() for c in range(clusters)], count)
-        return without_short(_evened(dealt, min(filled, least)), least if drop else 1)
+    table = check_labels(labels)
 
-    found = per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    def form(at: Clients, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
+        count = how_many(len(at), groups, min_size, max_size)
+        points = table[at]
+        clusters = min(len(at) // count, len(np.unique(points, axis=0)))
+        kmeans = KMeans(clusters, n_init=1, random_state=int(rng.integers(2**32)))
+        dealt = _dealt([m.tolist() for m in members_of(kmeans.fit_predict(points.astype(np.float64)))], count)
+        return without_short(evened(dealt, filled, max_size), least if drop else 1)
+
+    everyone = np.arange(len(table))
+    found = per_edge(form, everyone, edges=edges, groups=groups, min_size=min_size, max_size=max_size, rng=rng)
     return check_someone_is_left(found, "cdg") if drop else found
 
 
@@ -70,19 +71,3 @@ def _dealt(clusters: list[list[int]], groups: int) -> list[list[int]]:
     [[0, 2, 3, 5], [1, 4]]
     """
     return [[i for members in clusters for i in members[k::groups]] for k in range(groups)]
-
-
-def _evened(groups: list[list[int]], least: int) -> list[list[int]]:
-    """The groups after the largest have given their last clients to those with fewer than `least`.
-
-    >>> _evened([[0, 1, 2], [3], [4, 5]], 2)
-    [[0, 1], [3, 2], [4, 5]]
-    """
-    donors = [(-len(members), k) for k, members in enumerate(groups)]
-    heapify(donors)
-    for members in groups:
-        while len(members) < least:
-            size, k = donors[0]
-            members.append(groups[k].pop())
-            heapreplace(donors, (size + 1, k))
-    return groups

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, even_sizes
-from covey.grouping.drop import check_someone_is_left, without_short
 from covey.grouping.local_search import swap_search
 from covey.grouping.measures import cov_of
-from covey.grouping.per_edge import per_edge
+from covey.grouping.per_edge import Clients, per_edge
 from covey.grouping.pool import Pool, view
+from covey.grouping.sizes import check_someone_is_left, without_short
 
 
 def cov(
@@ -35,6 +35,7 @@ def cov(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     edges: NDArray[np.int64] | None = None,
     max_cov: float = 1.0,
@@ -57,17 +58,21 @@ def cov(
     if drop and groups is not None:
         raise BadValue("drop", drop, "False where groups is given: groups of even size are never too small")
 
-    def form(labels: Labels, groups: int | None, min_size: int, rng: np.random.Generator) -> Grouping:
-        look_at = view(len(labels), candidates)
+    table = check_labels(labels)
+
+    def form(at: Clients, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
+        labels = table[at]
+        look_at, most = view(len(at), candidates), max_size or len(at)
         if groups is None:
-            found = _greedy(labels, repeat(min_size), max_cov, look_at, rng, close_early=drop)
-            grouping = without_short(found, min_size) if drop else _settle_rest(labels, found, min_size)
+            found = _greedy(labels, repeat(least), max_cov, look_at, rng, most=most, close_early=drop)
+            grouping = without_short(found, least) if drop else _settle_rest(labels, found, least, most)
         else:
-            found = _greedy(labels, iter(even_sizes(len(labels), groups)), np.inf, look_at, rng)
+            found = _greedy(labels, iter(even_sizes(len(at), groups)), np.inf, look_at, rng)
             grouping = Grouping(tuple(map(tuple, found)))
         return swap_search(labels, grouping, passes=search, candidates=candidates, rng=rng)
 
-    found = per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    everyone = np.arange(len(table))
+    found = per_edge(form, everyone, edges=edges, groups=groups, min_size=min_size, max_size=max_size, rng=rng)
     return check_someone_is_left(found, "cov") if drop else found
 
 
@@ -81,11 +86,12 @@ def _greedy(
     look_at: int,
     rng: np.random.Generator,
     *,
+    most: int | None = None,
     close_early: bool = False,
 ) -> list[list[int]]:
     """Algorithm 2; the k-th group has at least the k-th of `least` clients, the last what is left.
 
-    With `close_early` a group that nobody improves is closed at any size.
+    No group has more than `most`; with `close_early` a group that nobody improves is closed at any size.
 
     Concentrations (see `pool`) are compared in place of CoVs: they fall and rise together.
     """
@@ -99,7 +105,7 @@ def _greedy(
         members = [pool.join(int(np.searchsorted(pool.ids, first)))]
         concentration = pool.concentration
         least_size = next(least)
-        while pool.left and (len(members) < least_size or concentration > highest):
+        while pool.left and (len(members) < least_size or concentration > highest) and len(members) != most:
             position, lowest = _best(pool, look_at, rng)
             if (close_early or len(members) >= least_size) and lowest >= concentration:
                 break
@@ -122,12 +128,45 @@ def _best(pool: Pool, look_at: int, rng: np.random.Generator) -> tuple[int, floa
     return position, float(together[position])
 
 
-def _settle_rest(labels: Labels, found: list[list[int]], least: int) -> Grouping:
-    """Merge a last group short of `least` into the group whose CoV that lowers most."""
+def _settle_rest(labels: Labels, found: list[list[int]], least: int, most: int) -> Grouping:
+    """Merge a last group short of `least` into the group whose CoV that lowers most and that has room.
+
+    Where no group has room for all of it, its clients go one by one; where there is too little room for them, they stay
+    together and get clients of groups that can spare them.
+    """
     *whole, last = found
     if len(last) >= least or not whole:
         return Grouping(tuple(map(tuple, found)))
-    before = np.array([labels[members].sum(axis=0) for members in whole])
-    after = before + labels[last].sum(axis=0)
-    whole[int(np.argmin(cov_of(after) - cov_of(before)))] += last
+    room = [most - len(members) for members in whole]
+    if max(room) >= len(last):
+        whole[_best_place(labels, whole, last, len(last), most)] += last
+    elif sum(room) >= len(last):
+        for client in last:
+            whole[_best_place(labels, whole, [client], 1, most)].append(client)
+    else:
+        while len(last) < least:
+            last.append(_spared(labels, whole, last, least))
+        whole.append(last)
     return Grouping(tuple(map(tuple, whole)))
+
+
+def _best_place(labels: Labels, whole: list[list[int]], clients: list[int], count: int, most: int) -> int:
+    """The group whose CoV falls most with these clients, among those that have room."""
+    before = np.array([labels[members].sum(axis=0) for members in whole])
+    change = cov_of(before + labels[clients].sum(axis=0)) - cov_of(before)
+    full = np.array([len(members) + count > most for members in whole])
+    return int(np.where(full, np.inf, change).argmin())
+
+
+def _spared(labels: Labels, whole: list[list[int]], last: list[int], least: int) -> int:
+    """The client of a group larger than `least` whose move to `last` costs least balance; it leaves its group."""
+    own = labels[last].sum(axis=0)
+    moves = []
+    for k, members in enumerate(whole):
+        if len(members) > least:
+            rows, sums = labels[members], labels[members].sum(axis=0)
+            change = cov_of(sums - rows) - cov_of(sums) + cov_of(own + rows)
+            best = int(change.argmin())
+            moves.append((float(change[best]), k, best))
+    _, k, best = min(moves)
+    return whole[k].pop(best)

@@ -24,6 +24,7 @@ def emd_iid(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     steady: int = 1,
 ) -> Grouping:
@@ -36,7 +37,7 @@ def emd_iid(
     labels = check_labels(labels)
     own = emd_of(labels, labels.sum(axis=0))
     term = FromAll(shares_of(labels), weights_of(labels), order=1, as_medoid=own)
-    return _grouped(term, len(labels), groups, min_size, steady, rng)
+    return _grouped(term, len(labels), (groups, min_size, max_size), steady, rng)
 
 
 def emd_cluster(
@@ -44,6 +45,7 @@ def emd_cluster(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     steady: int = 1,
 ) -> Grouping:
@@ -54,14 +56,18 @@ def emd_cluster(
     {frozenset({0, 2}), frozenset({1, 3})}
     """
     labels = check_labels(labels)
-    return _grouped(FromGroup(shares_of(labels), weights_of(labels)), len(labels), groups, min_size, steady, rng)
+    term = FromGroup(shares_of(labels), weights_of(labels))
+    return _grouped(term, len(labels), (groups, min_size, max_size), steady, rng)
 
 
 def _grouped(
-    term: Term, n: int, groups: int | None, min_size: int | None, steady: int, rng: np.random.Generator
+    term: Term, n: int, wanted: tuple[int | None, int | None, int | None], steady: int, rng: np.random.Generator
 ) -> Grouping:
-    count = how_many(n, groups, min_size)
-    return grouping_of(*insertion([Weighted(term)], n, count, rng=rng, steady=steady, max_size=-(-n // count)))
+    """Insertion into `wanted` (groups, least and most clients), never more than ceil(n / groups) clients in a group."""
+    count, least = how_many(n, *wanted), wanted[1] or 1
+    most = -(-n // count)
+    found = insertion([Weighted(term)], n, count, rng=rng, steady=steady, min_size=least, max_size=most)
+    return grouping_of(*found)
 
 
 GROUPINGS.add("emd-iid", emd_iid, paper="Lee et al., TornadoAggregate, Algorithm 3")

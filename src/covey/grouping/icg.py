@@ -32,6 +32,7 @@ def icg(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     deal: Literal["random", "assign"] = "random",
     rest: Literal["idle", "deal"] = "idle",
@@ -54,7 +55,7 @@ def icg(
     if iterations < 1:
         raise BadValue("iterations", iterations, "a whole number from 1 up")
     table = check_labels(labels).astype(np.float64)
-    k, m = len(table), how_many(len(table), groups, min_size)
+    k, m = len(table), how_many(len(table), groups, min_size, max_size)
     count = k // m
     taken = rng.permutation(k)[: count * (k // count)]
     cluster_of = equal_clusters(table[taken], count, iterations=iterations, rng=rng)

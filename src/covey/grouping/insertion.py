@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import BadValue
+from covey.grouping.sizes import check_count
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -66,23 +67,24 @@ def insertion(
     *,
     rng: np.random.Generator,
     steady: int = 1,
+    min_size: int = 1,
     max_size: int | None = None,
     random_ties: bool = False,
 ) -> tuple[Integers, Integers]:
     """The group of every node and the medoid of every group.
 
-    `steady`: passes in a row without improvement after which to stop; `max_size`: the most nodes of a group;
-    `random_ties`: draw among the groups that cost the same, else the first of them.
+    `steady`: passes in a row without improvement after which to stop; `min_size`, `max_size`: the least and the most
+    nodes of a group; `random_ties`: draw among the groups that cost the same, else the first of them.
     """
     if not (isinstance(steady, int | np.integer) and steady >= 1):
         raise BadValue("steady", steady, "a whole number from 1 up")
-    if max_size is not None and not max_size * groups >= nodes:
-        raise BadValue("max_size", max_size, f"at least {-(-nodes // groups)}: {nodes} nodes in {groups} groups")
+    most = nodes if max_size is None else max_size
+    check_count(nodes, groups, min_size, most)
     medoids: Integers = rng.choice(nodes, groups, replace=False)
     best, best_groups, best_medoids = np.inf, medoids, medoids
     waited = 0
     while waited < steady:
-        group_of = _assign(terms, nodes, medoids, max_size or nodes, rng if random_ties else None, rng)
+        group_of = _assign(terms, nodes, medoids, min_size, most, rng if random_ties else None, rng)
         cost, medoids = measured(terms, group_of, groups)
         waited = 0 if cost < (1 - STEADY) * best else waited + 1
         if cost < best:
@@ -96,16 +98,17 @@ def relocation(
     groups: int,
     *,
     passes: int,
+    min_size: int = 1,
     max_size: int | None = None,
     rng: np.random.Generator,
 ) -> Integers:
-    """Move nodes one by one, in random order, to the group where the whole costs least; no group loses its last node.
+    """Move nodes one by one, in random order, to the group where the whole costs least, within the limits of sizes.
 
     A pass in which nobody moves is the last; the cost never rises.
     """
     group_of = group_of.copy()
     sizes = np.bincount(group_of, minlength=groups)
-    medoids = np.array([np.flatnonzero(group_of == k)[0] for k in range(groups)])
+    medoids = np.unique(group_of, return_index=True)[1]  # the first node of every group
     for term in terms:
         term.term.open(medoids)
     for node in np.setdiff1d(np.arange(len(group_of)), medoids).tolist():
@@ -114,7 +117,7 @@ def relocation(
         moved = False
         for node in rng.permutation(len(group_of)).tolist():
             here = int(group_of[node])
-            if sizes[here] == 1:
+            if sizes[here] <= min_size:
                 continue
             for term in terms:
                 term.term.remove(node, here)
@@ -170,26 +173,36 @@ def _assign(
     terms: Sequence[Weighted],
     nodes: int,
     medoids: Integers,
+    min_size: int,
     max_size: int,
     ties: np.random.Generator | None,
     rng: np.random.Generator,
 ) -> Integers:
-    """One pass: the medoids open the groups, everybody else joins one, in random order."""
+    """One pass: the medoids open the groups, everybody else joins one, in random order.
+
+    Once as many nodes are left as small groups need, all others are closed.
+    """
     group_of = np.full(nodes, -1, dtype=np.int64)
     group_of[medoids] = np.arange(len(medoids))
-    closed = np.where(np.ones(len(medoids)) < max_size, 0.0, np.inf)
-    room = np.full(len(medoids), max_size - 1)
+    sizes, limit = np.ones(len(medoids), dtype=np.int64), max_size
+    closed = np.where(sizes < limit, 0.0, np.inf)
+    left, short = nodes - len(medoids), (min_size - 1) * len(medoids)
     for term in terms:
         term.term.open(medoids)
     for node in rng.permutation(np.flatnonzero(group_of < 0)).tolist():
+        if left == short and limit != min_size:
+            limit = min_size
+            closed = np.where(sizes < limit, 0.0, np.inf)
         cost = closed + _increase(terms, node)
         k = int(cost.argmin())
         if ties is not None:
             equal = np.flatnonzero(cost <= cost[k] + TIE)
             k = int(equal[0] if len(equal) == 1 else ties.choice(equal))
         group_of[node] = k
-        room[k] -= 1
-        if not room[k]:
+        left -= 1
+        short -= int(sizes[k] < min_size)
+        sizes[k] += 1
+        if sizes[k] >= limit:
             closed[k] = np.inf
         _put(terms, node, k)
     return group_of

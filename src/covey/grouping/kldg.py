@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import BadValue
-from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels
-from covey.grouping.drop import check_someone_is_left, without_short
-from covey.grouping.per_edge import per_edge
+from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, how_many
+from covey.grouping.per_edge import Clients, per_edge
+from covey.grouping.sizes import check_someone_is_left, without_short
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +31,7 @@ def kldg(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     edges: NDArray[np.int64] | None = None,
     drop: bool = False,
@@ -48,13 +49,16 @@ def kldg(
         raise BadValue("drop", drop, "False without a min_size: no group is too small then")
     filled = 1 if min_size is None or drop else min_size
 
-    def form(labels: Labels, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
-        count = groups or max(1, len(labels) // least)
-        seeds = rng.choice(len(labels), count, replace=False)
-        found = _grow(labels.astype(np.float64), seeds, min(filled, least))
+    table = check_labels(labels)
+
+    def form(at: Clients, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
+        count = how_many(len(at), groups, min_size, max_size)
+        seeds = rng.choice(len(at), count, replace=False)
+        found = _grow(table[at].astype(np.float64), seeds, filled, max_size or len(at))
         return without_short(found, least if drop else 1)
 
-    found = per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    everyone = np.arange(len(table))
+    found = per_edge(form, everyone, edges=edges, groups=groups, min_size=min_size, max_size=max_size, rng=rng)
     return check_someone_is_left(found, "kldg") if drop else found
 
 
@@ -75,8 +79,8 @@ def smoothed_kl(sums: Floats) -> Floats:
     return kl
 
 
-def _grow(rows: Floats, seeds: NDArray[np.int64], least: int) -> list[list[int]]:
-    """From one client a group to all of them, one pair at a time."""
+def _grow(rows: Floats, seeds: NDArray[np.int64], least: int, most: int) -> list[list[int]]:
+    """From one client a group to all of them, one pair at a time, to at least `least` and at most `most` a group."""
     found = [[int(seed)] for seed in seeds]
     sums = rows[seeds]
     free = np.ones(len(rows), dtype=bool)
@@ -90,7 +94,8 @@ def _grow(rows: Floats, seeds: NDArray[np.int64], least: int) -> list[list[int]]
         cost[k] = increase[k, best[k]]
 
     def update(k: int, kl: float) -> None:
-        increase[k] = np.where(free, smoothed_kl(sums[k] + rows) - kl, np.inf)
+        open_ = free if len(found[k]) < most else False
+        increase[k] = np.where(open_, smoothed_kl(sums[k] + rows) - kl, np.inf)
         choose(k)
 
     kls = smoothed_kl(sums)

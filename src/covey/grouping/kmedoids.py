@@ -16,7 +16,9 @@ little in the first passes and more in later ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -24,9 +26,11 @@ from numpy.typing import NDArray
 
 from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, how_many
+from covey.grouping.hops import EdgeHops
 from covey.grouping.insertion import Floats, Integers, Term, Weighted, best_of_groups, insertion, measured, relocation
 from covey.grouping.measures import shares_of
-from covey.grouping.terms import FromAll, Hops
+from covey.grouping.per_edge import members_of
+from covey.grouping.terms import FromAll, hops_term
 
 RANDOM_GROUPINGS = 100
 """How many random groupings say what a usual cost is."""
@@ -40,21 +44,20 @@ def kmedoids(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     updates: Floats | None = None,
     sizes: Floats | None = None,
-    distances: Floats | None = None,
+    distances: Floats | EdgeHops | None = None,
     alpha_iid: float = 1.0,
     alpha_comm: float = 1.0,
     assign: Literal["total", "own"] = "total",
     steady: int = 5,
-    max_size: int | None = None,
     search: int = 0,
 ) -> Grouping:
     """Insert nodes one by one where gradients stay nearest to the mean and hops fewest, around medoids that move.
 
-    `min_size` says how many groups, not how small one may be; `max_size` is the most nodes of a group; `search` is how
-    many passes then move single nodes to where the whole costs least, at each of four weights of Delta.
+    `search` is how many passes then move single nodes to where the whole costs least, at each of four weights of Delta.
 
     >>> labels = np.array([[9, 0], [0, 9], [9, 0], [0, 9]])
     >>> sorted(kmedoids(labels, groups=2, rng=np.random.default_rng(0)).sums(labels).tolist())
@@ -62,7 +65,7 @@ def kmedoids(
     """
     labels = check_labels(labels)
     n = len(labels)
-    count = how_many(n, groups, min_size)
+    count = how_many(n, groups, min_size, max_size)
     for name, alpha in (("alpha_iid", alpha_iid), ("alpha_comm", alpha_comm)):
         if not 0 <= alpha < np.inf:
             raise BadValue(name, alpha, "a number from 0 up")
@@ -80,12 +83,16 @@ def kmedoids(
         iid = FromAll(vectors, weights, order=2, as_medoid=weights * from_mean, alone=alone)
         terms.append(_normalised(iid, alpha_iid, usual))
     if alpha_comm and distances is not None:
-        terms.append(_normalised(Hops(np.asarray(distances, dtype=np.float64), alone=alone), alpha_comm, usual))
-    group_of, medoids = insertion(terms, n, count, rng=rng, steady=steady, max_size=max_size, random_ties=True)
+        terms.append(_normalised(hops_term(distances, alone=alone), alpha_comm, usual))
+    least = min_size or 1
+    group_of, medoids = insertion(
+        terms, n, count, rng=rng, steady=steady, min_size=least, max_size=max_size, random_ties=True
+    )
     if search and terms:
-        group_of, medoids = _searched(terms, group_of, count, search, max_size, rng)
+        relocate = partial(relocation, passes=search, min_size=least, max_size=max_size, rng=rng)
+        group_of, medoids = _searched(terms, group_of, count, relocate)
     if distances is not None:
-        medoids = best_of_groups(Hops(np.asarray(distances, dtype=np.float64)).measure(group_of)[1], group_of, count)
+        medoids = best_of_groups(hops_term(distances).measure(group_of)[1], group_of, count)
     return grouping_of(group_of, medoids)
 
 
@@ -104,7 +111,7 @@ def weights_of(counts: NDArray[Any]) -> Floats:
 
 def grouping_of(group_of: Integers, medoids: Integers) -> Grouping:
     """The groups as lists of members, led by their medoids."""
-    members = tuple(tuple(np.flatnonzero(group_of == k).tolist()) for k in range(len(medoids)))
+    members = tuple(tuple(at.tolist()) for at in members_of(group_of))
     return Grouping(members, heads=tuple(medoids.tolist()))
 
 
@@ -133,12 +140,12 @@ def _normalised(term: Term, alpha: float, usual: list[Integers]) -> Weighted:
 
 
 def _searched(
-    terms: list[Weighted], group_of: Integers, groups: int, passes: int, max_size: int | None, rng: np.random.Generator
+    terms: list[Weighted], group_of: Integers, groups: int, relocate: Callable[..., Integers]
 ) -> tuple[Integers, Integers]:
     """The grouping after a search, or the one before where that costs less."""
     found = group_of
     for part in RISING if len(terms) == 2 else (1.0,):
         rung = [replace(terms[0], assign=part * terms[0].assign), *terms[1:]]
-        found = relocation(rung, found, groups, passes=passes, max_size=max_size, rng=rng)
+        found = relocate(rung, found, groups)
     before, after = (measured(terms, each, groups) for each in (group_of, found))
     return (found, after[1]) if after[0] < before[0] else (group_of, before[1])

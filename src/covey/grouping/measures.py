@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from covey.errors import BadValue
 from covey.grouping.base import Grouping, check_labels
 from covey.grouping.divergence import divergences
+from covey.grouping.hops import EdgeHops
 from covey.prices import CIFAR_SECURE, Prices
 
 Floats = NDArray[np.float64]
@@ -115,8 +116,11 @@ def cpd_of(sums: ArrayLike) -> float:
     return max(0.0, float(np.median(apart)) * -math.expm1(-1 / BANDWIDTH**2))
 
 
-def hops_of(grouping: Grouping, distances: ArrayLike) -> float:
+def hops_of(grouping: Grouping, distances: ArrayLike | EdgeHops) -> float:
     """Distances from all members to their group's head, or to its member nearest to all where it has none."""
+    if isinstance(distances, EdgeHops):
+        heads = grouping.heads or (None,) * len(grouping)
+        return sum(distances.to_server(members, head) for members, head in zip(grouping, heads, strict=True))
     table = np.asarray(distances, dtype=np.float64)
     total = 0.0
     for k, members in enumerate(grouping):
@@ -178,7 +182,7 @@ def measure(
     grouping: Grouping,
     labels: ArrayLike,
     *,
-    distances: ArrayLike | None = None,
+    distances: ArrayLike | EdgeHops | None = None,
     updates: ArrayLike | None = None,
     prices: Prices = CIFAR_SECURE,
 ) -> Measures:

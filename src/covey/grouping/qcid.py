@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.errors import BadValue
-from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, even_sizes
-from covey.grouping.per_edge import per_edge
+from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, even_sizes, how_many
+from covey.grouping.per_edge import Clients, per_edge
 from covey.grouping.pool import Pool
 
 FLOOR = 1e-12  # a perfectly balanced set would be infinitely likely
@@ -28,6 +28,7 @@ def qcid(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     edges: NDArray[np.int64] | None = None,
     explore: float = 10.0,
@@ -43,11 +44,13 @@ def qcid(
     if not explore >= 0:
         raise BadValue("explore", explore, "a number from 0 up")
 
-    def form(labels: Labels, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
-        count = groups or max(1, len(labels) // least)
-        pool = Pool(labels)
+    table = check_labels(labels)
+
+    def form(at: Clients, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
+        count = how_many(len(at), groups, min_size, max_size)
+        pool = Pool(table[at])
         found = []
-        for k, size in enumerate(even_sizes(len(labels), count), start=1):
+        for k, size in enumerate(even_sizes(len(at), count), start=1):
             pool.open()
             bonus = explore * np.sqrt(1.5 * np.log(k))
             members = [pool.join(_draw(pool, 1, bonus, rng))]
@@ -55,7 +58,8 @@ def qcid(
             found.append(tuple(members))
         return Grouping(tuple(found))
 
-    return per_edge(form, check_labels(labels), edges=edges, groups=groups, min_size=min_size, rng=rng)
+    everyone = np.arange(len(table))
+    return per_edge(form, everyone, edges=edges, groups=groups, min_size=min_size, max_size=max_size, rng=rng)
 
 
 GROUPINGS.add("qcid", qcid, paper="Zhang et al., Fed-CBS; Liu et al., Group-FEL, Section 6.1")

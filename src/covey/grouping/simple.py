@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, how_many
+from covey.grouping.per_edge import members_of
 
 
 def random(
@@ -18,6 +19,7 @@ def random(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
 ) -> Grouping:
     """Groups of even size, drawn at random.
@@ -26,7 +28,7 @@ def random(
     [3, 2, 2]
     """
     n = len(check_labels(labels))
-    count = how_many(n, groups, min_size)
+    count = how_many(n, groups, min_size, max_size)
     order = rng.permutation(n)
     return Grouping(tuple(tuple(order[k::count].tolist()) for k in range(count)))
 
@@ -36,6 +38,7 @@ def edge(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     edges: NDArray[np.int64],
 ) -> Grouping:
@@ -45,12 +48,14 @@ def edge(
     ((1,), (0, 2))
     """
     check_labels(labels)
-    members = [tuple(np.flatnonzero(edges == e).tolist()) for e in np.unique(edges)]
-    smallest = min(map(len, members))
+    members = [tuple(at.tolist()) for at in members_of(edges)]
+    smallest, largest = min(map(len, members)), max(map(len, members))
     if groups not in (None, len(members)):
         raise BadValue("groups", groups, f"{len(members)}, one an edge, for grouping 'edge'")
     if min_size is not None and min_size > smallest:
         raise BadValue("min_size", min_size, f"at most {smallest}, the clients of the smallest edge")
+    if max_size is not None and max_size < largest:
+        raise BadValue("max_size", max_size, f"at least {largest}, the clients of the largest edge")
     return Grouping(tuple(members))
 
 

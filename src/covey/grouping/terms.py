@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from covey.grouping.hops import EdgeHops
 from covey.grouping.insertion import Floats, Integers, best_of_groups, group_sums
 
 
@@ -170,6 +171,59 @@ class Hops:
         members = np.flatnonzero((self._of == group) & np.isfinite(self._as_server))
         self._as_server[members] = self._to[group, members]
         self._costs[group] = self._as_server[members].min()
+
+
+class HopsByEdge:
+    """`Hops` where clients of one edge are `near` and all others `far`: the server sits at the group's commonest edge.
+
+    With g nodes, c of them at that edge, a group costs near (c - 1) + far (g - c), so no table of all pairs is needed.
+    """
+
+    def __init__(self, hops: EdgeHops, *, alone: bool = False) -> None:
+        self._near, self._far, self._alone = hops.near, hops.far, alone
+        self._edges, self._edge_of = np.unique(hops.edge_of, return_inverse=True)
+
+    def open(self, medoids: Integers) -> None:
+        """Groups of one, at no distance."""
+        self._medoids = medoids
+        self._counts = np.zeros((len(self._edges), len(medoids)), dtype=np.int32)
+        self._counts[self._edge_of[medoids], np.arange(len(medoids))] = 1
+        self._commonest = np.ones(len(medoids), dtype=np.int64)
+
+    def increase(self, node: int) -> Floats:
+        """A node at the commonest edge, or one that makes its edge the commonest, is near; any other is far."""
+        edge = self._edge_of[node]
+        if self._alone:
+            to_medoid = np.where(self._edge_of[self._medoids] == edge, self._near, self._far)
+            return np.where(self._medoids == node, 0.0, to_medoid) * len(self._edge_of)
+        return np.where(self._counts[edge] == self._commonest, self._near, self._far)
+
+    def add(self, node: int, group: int) -> None:
+        """One more at that edge."""
+        edge = self._edge_of[node]
+        self._counts[edge, group] += 1
+        self._commonest[group] = max(self._commonest[group], self._counts[edge, group])
+
+    def remove(self, node: int, group: int) -> None:
+        """One less at that edge."""
+        self._counts[self._edge_of[node], group] -= 1
+        self._commonest[group] = self._counts[:, group].max()
+
+    def measure(self, group_of: Integers) -> tuple[float, Floats]:
+        """The sum over groups; a node costs the distances of its whole group as a medoid."""
+        edges = len(self._edges)
+        at = group_of * edges + self._edge_of
+        beside = np.bincount(at, minlength=(group_of.max() + 1) * edges)
+        sizes = np.bincount(group_of)
+        as_server = self._near * (beside[at] - 1) + self._far * (sizes[group_of] - beside[at])
+        return float(as_server[best_of_groups(as_server, group_of, len(sizes))].sum()), as_server
+
+
+def hops_term(distances: EdgeHops | Floats, *, alone: bool = False) -> Hops | HopsByEdge:
+    """The term for distances in a table, or by edge."""
+    if isinstance(distances, EdgeHops):
+        return HopsByEdge(distances, alone=alone)
+    return Hops(np.asarray(distances, dtype=np.float64), alone=alone)
 
 
 def _emd(shares: Floats, others: Floats) -> Floats:

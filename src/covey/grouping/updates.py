@@ -8,8 +8,9 @@
   2022: the most similar pair is merged while its cosine reaches `similarity`.
 
 Departures: `groups` (or `min_size`, which says how many) makes CFL go on splitting, always the cluster whose halves
-have least in common, and makes FedCLAR merge until so many are left, whatever their similarity. An update of zeros is
-at right angles to all others.
+have least in common, and makes FedCLAR merge until so many are left, whatever their similarity. Clusters that are then
+smaller than `min_size` or larger than `max_size` take or give the clients that lose least by the move, by distance from
+the clusters' mean updates. An update of zeros is at right angles to all others.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, how_many
+from covey.grouping.per_edge import members_of
+from covey.grouping.sizes import fit
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -35,6 +38,7 @@ def fl_hc(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     updates: Floats,
     metric: Literal["l1", "l2", "cosine"] = "l1",
@@ -50,7 +54,7 @@ def fl_hc(
     ((0, 2, 3), (1,))
     """
     n = len(check_labels(labels))
-    count = how_many(n, groups, min_size)
+    count = how_many(n, groups, min_size, max_size)
     if metric not in METRICS:
         raise BadValue("metric", metric, f"one of {', '.join(METRICS)}")
     if linkage not in LINKAGES:
@@ -71,7 +75,8 @@ def fl_hc(
         metric="euclidean" if linkage == "ward" else "precomputed",
         linkage=linkage,
     )
-    return _grouping(model.fit_predict(updates if linkage == "ward" else _distances(updates, metric)))
+    cluster_of = model.fit_predict(updates if linkage == "ward" else _distances(updates, metric))
+    return _grouping(cluster_of, np.asarray(updates, dtype=np.float64), min_size, max_size)
 
 
 def cfl(
@@ -79,6 +84,7 @@ def cfl(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     updates: Floats,
     gamma: float | None = None,
@@ -92,7 +98,9 @@ def cfl(
     ((0, 2), (1, 3))
     """
     n = len(check_labels(labels))
-    count = min(n, 2) if groups is None and min_size is None else how_many(n, groups, min_size)
+    count = how_many(n, groups, min_size, max_size)
+    if groups is None and min_size is None:
+        count = min(n, 2) if max_size is None else max(min(n, 2), -(-n // max_size))
     if gamma is not None and not 0 <= gamma <= 1:
         raise BadValue("gamma", gamma, "a number from 0 to 1")
     alike = cosines(updates)
@@ -113,7 +121,10 @@ def cfl(
             break
         _, cut = clusters.pop(min(cuts)[1])
         clusters += [(half, halves_of(half)) for half in (cut[1:] if cut is not None else ())]
-    return Grouping(tuple(sorted(tuple(members.tolist()) for members, _ in clusters)))
+    cluster_of = np.empty(n, dtype=np.int64)
+    for k, (members, _) in enumerate(clusters):
+        cluster_of[members] = k
+    return _grouping(cluster_of, unit_rows(np.asarray(updates, dtype=np.float64)), min_size, max_size)
 
 
 def fedclar(
@@ -121,6 +132,7 @@ def fedclar(
     *,
     groups: int | None = None,
     min_size: int | None = None,
+    max_size: int | None = None,
     rng: np.random.Generator,
     updates: Floats,
     sizes: Floats | None = None,
@@ -138,11 +150,15 @@ def fedclar(
     if not -1 <= similarity <= 1:
         raise BadValue("similarity", similarity, "a number from -1 to 1")
     samples = labels.sum(axis=1) if sizes is None else np.asarray(sizes)
+    count = how_many(len(labels), groups, min_size, max_size)
     if groups is None and min_size is None:
-        found = merge_similar(updates, samples, similarity)
+        found = merge_similar(updates, samples, similarity, max_size=max_size)
     else:
-        found = merge_similar(updates, samples, -np.inf, keep=how_many(len(labels), groups, min_size))
-    return Grouping(tuple(sorted(tuple(sorted(members)) for members in found)))
+        found = merge_similar(updates, samples, -np.inf, keep=count)
+    cluster_of = np.empty(len(labels), dtype=np.int64)
+    for k, members in enumerate(found):
+        cluster_of[members] = k
+    return _grouping(cluster_of, unit_rows(np.asarray(updates, dtype=np.float64)), min_size, max_size)
 
 
 GROUPINGS.add("fl-hc", fl_hc, paper="Briggs et al., FL+HC, Algorithm 1")
@@ -156,7 +172,7 @@ def cosines(updates: ArrayLike) -> Floats:
     >>> cosines([[1, 0], [1, 1], [-2, 0]]).round(2)[0].tolist()
     [1.0, 0.71, -1.0]
     """
-    unit = _unit(np.asarray(updates, dtype=np.float64))
+    unit = unit_rows(np.asarray(updates, dtype=np.float64))
     table: Floats = np.clip(unit @ unit.T, -1.0, 1.0)
     return table
 
@@ -217,14 +233,15 @@ def merge_similar(
         clusters[b] = []
         gone = [not members for members in clusters]
         gone[a] = True
-        table[a] = table[:, a] = np.where(gone, -np.inf, np.clip(_unit(means) @ _unit(means[a]), -1, 1))
+        table[a] = table[:, a] = np.where(gone, -np.inf, np.clip(unit_rows(means) @ unit_rows(means[a]), -1, 1))
         table[b] = table[:, b] = -np.inf
         if stop_above is not None and len(clusters[a]) > stop_above:
             break
     return [members for members in clusters if members]
 
 
-def _unit(rows: Floats) -> Floats:
+def unit_rows(rows: Floats) -> Floats:
+    """The rows at length 1; a row of zeros stays as it is."""
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     unit: Floats = rows / np.where(lengths > 0, lengths, 1.0)
     return unit
@@ -239,7 +256,11 @@ def _distances(updates: Floats, metric: str) -> Floats:
     return table
 
 
-def _grouping(cluster_of: Integers) -> Grouping:
-    """Clusters in the order of their first clients."""
-    names = np.unique(cluster_of)
-    return Grouping(tuple(sorted(tuple(np.flatnonzero(cluster_of == name).tolist()) for name in names)))
+def _grouping(cluster_of: Integers, rows: Floats, min_size: int | None, max_size: int | None) -> Grouping:
+    """Clusters of the sizes asked for, in the order of their first clients; `rows` say who is near which cluster."""
+    sizes = np.bincount(cluster_of)
+    if sizes.min() < (min_size or 1) or sizes.max() > (max_size or len(rows)):
+        means = np.array([rows[at].mean(axis=0) for at in members_of(cluster_of)])
+        squares = (rows**2).sum(axis=1)[:, None] + (means**2).sum(axis=1) - 2 * rows @ means.T
+        cluster_of = fit(cluster_of, np.maximum(squares, 0), min_size or 1, max_size)
+    return Grouping(tuple(sorted(tuple(at.tolist()) for at in members_of(cluster_of))))

@@ -18,6 +18,7 @@ class Wishes:
 
     groups: int | None
     min_size: int | None
+    max_size: int | None
     method: Literal["search", "exact", "paper"]
     degree: int
     epsilon: float | None
@@ -44,9 +45,9 @@ class Wishes:
 class Topology:
     """Clusters, heads and links, and how good they are.
 
-    `objective` is the sum of all costs, `bound` what no answer with the same thresholds costs less than. `gamma` is
-    the threshold that was used: `asked_gamma`, or more where that has no answer.
-    `far_links` counts links between clusters that, averaged, are farther apart than gamma.
+    `objective` is the sum of all costs, `bound` what no answer with the same thresholds costs less than (a rough one
+    for fleets solved in blocks). `gamma` is the threshold that was used: `asked_gamma`, or more where that has no
+    answer. `far_links` counts links between clusters that, averaged, are farther apart than gamma.
     """
 
     grouping: Grouping

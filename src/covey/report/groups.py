@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib import colormaps
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from covey.grouping.base import Grouping, check_labels
 from covey.grouping.measures import cov_of, shares_of
+from covey.report.picture import drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_BARS = 40
 GREY = "#5c6370"
 
 
-def plot_grouping(
-    grouping: Grouping, labels: ArrayLike, *, title: str = "", label_names: Sequence[str] | None = None
-) -> Figure:
+def draw_groups(
+    path: str | Path,
+    grouping: Grouping,
+    labels: ArrayLike,
+    *,
+    title: str = "",
+    label_names: Sequence[str] | None = None,
+) -> None:
+    """The picture as a file; see `groups_on`."""
+    bars = 1 + min(len(grouping), MOST_BARS)
+    with drawing(path, min(15.0, 3.6 + 0.32 * bars), 4.4) as figure:
+        groups_on(figure, grouping, labels, title=title, label_names=label_names)
+
+
+def groups_on(
+    figure: Figure,
+    grouping: Grouping,
+    labels: ArrayLike,
+    *,
+    title: str = "",
+    label_names: Sequence[str] | None = None,
+) -> None:
     """One bar a group, split by label, from the most even to the least; above it the group's CoV and clients.
 
-    The leftmost bar is the whole fleet. Of more than 40 groups 40 are shown, evenly spread over the order. Save with
-    `.savefig(path)`.
+    The leftmost bar is the whole fleet. Of more than 40 groups 40 are shown, evenly spread over the order.
     """
+    from matplotlib import colormaps
+
     table = check_labels(labels)
     names = list(label_names) if label_names is not None else [str(j) for j in range(table.shape[1])]
     sums, sizes = grouping.sums(table), grouping.sizes
@@ -35,8 +58,6 @@ def plot_grouping(
     bars = np.vstack([shares_of(table.sum(axis=0)), shares_of(sums[order])])
     at = np.concatenate([[-0.6], np.arange(1, len(order) + 1)])
 
-    figure = Figure(figsize=(min(15.0, 3.6 + 0.32 * len(at)), 4.4), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     colours = colormaps["Spectral"](np.linspace(0.03, 0.97, len(names)))
     bottom = np.zeros(len(at))
@@ -59,7 +80,6 @@ def plot_grouping(
     heading = f"{len(grouping)} groups, mean CoV {covs.mean():.3f}"
     axes.set_title(f"{title}: {heading}" if title else heading, fontsize=11, loc="left", pad=10)
     _legend(figure, len(names))
-    return figure
 
 
 def _legend(figure: Figure, labels: int) -> None:
