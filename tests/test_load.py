@@ -14,7 +14,7 @@ def test_what_is_loaded_is_what_ran(tmp_path):
     made = covey.run("stars", out=tmp_path, groups=2, **SMALL)
     found = covey.load(made.name, tmp_path)
     assert (found.name, found.summary, found.rounds) == (made.name, made.summary, made.rounds)
-    assert found.settings["options"] == {"groups": 2}
+    assert found.settings["options"] == {"shape": "stars", "groups": 2}  # with what the preset stands for
     assert sorted(i for members in found.groups for i in members) == [0, 1, 2, 3]
     assert [found.model_of[i] for i in found.groups[1]] == [1] * len(found.groups[1])
     assert list(found.frame().index) == [1, 2, 3]

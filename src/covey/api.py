@@ -146,6 +146,7 @@ def run(
     target_accuracy: float | None = None,
     prices: str | None = None,
     budget: float | None = None,
+    distances: str | None = None,
     network: str | None = None,
     link: str | None = None,
     trunk: str | None = None,
