@@ -186,7 +186,7 @@ def test_a_users_model_from_the_current_directory(own, name):
         ("WrongOutput", "one that makes (2, 10) logits of 2 samples; this one makes (2, 7)"),
         ("NoTensor", "one that makes (2, 10) logits of 2 samples; this one makes list"),
         ("WrongInput", "does not fit data of shape (1, 8, 8) and type float32 (RuntimeError: mat1 and mat2"),
-        ("leave", "one to call with (shape, classes) or with nothing (SystemExit: 3)"),
+        ("leave", "one to call with (shape, classes) or with nothing (SystemExit: 3, line"),
         ("number", "one that makes a torch.nn.Module; this one makes int"),
         ("seven", "a torch.nn.Module class, or a function that makes one; this is of type int"),
     ],
