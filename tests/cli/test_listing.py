@@ -53,7 +53,7 @@ def test_what_a_run_did(covey, small, tmp_path):
     summary = small("rings", "--set", "groups=2", "--dropout", "0.3", "--json").json
     found = covey("show", summary["run"], "--json").json
     assert found.items() >= summary.items()
-    assert found["settings"]["options"] == {"groups": 2}
+    assert found["settings"]["options"] == {"shape": "rings", "groups": 2}
     assert [row["round"] for row in found["history"]] == [1, 2, 3]
     assert sorted(i for members in found["groups"] for i in members) == [0, 1, 2, 3]
     assert [found["model_of"][i] for i in found["groups"][1]] == [1] * len(found["groups"][1])

@@ -99,8 +99,8 @@ def test_a_run_stops_at_its_time(monkeypatch, capsys):
 
 
 def test_a_comparison_over_simulated_seconds(monkeypatch, capsys):
-    assert covey(monkeypatch, "compare", "fedavg", "ring", *SMALL, "--network", "star") == 0
-    assert "simulated s" in capsys.readouterr().out
+    assert covey(monkeypatch, "compare", "fedavg", "ring", *SMALL, "--network", "star", "--budget", "seconds") == 0
+    assert "simulated seconds each" in capsys.readouterr().out.splitlines()[0]
 
 
 @pytest.mark.parametrize(

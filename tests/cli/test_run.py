@@ -37,7 +37,7 @@ def test_options_settings_and_a_file(covey, tmp_path):
     assert said.json["rounds"] == 3
     with Store(tmp_path / "here") as store:
         config = store.get(said.json["run"]).config
-    assert (config["clients"], config["seed"], config["options"]) == (4, 3, {"groups": 2})
+    assert (config["clients"], config["seed"], config["options"]) == (4, 3, {"shape": "star-rings", "groups": 2})
 
 
 def test_a_file_that_is_named_like_an_algorithm_is_not_in_its_way(covey, small, tmp_path):

@@ -65,15 +65,18 @@ def test_several_at_once_give_the_same(tmp_path):
 
 def test_a_run_that_fails_does_not_keep_the_others_from_ending(tmp_path):
     comparison, done, amount = compare(
-        tmp_path, {"algorithm": "fedavg"}, {"name": "hot", "algorithm": "fedavg", "lr": 1e38}, expect=["fedavg > hot"]
+        tmp_path,
+        {"algorithm": "fedavg"},
+        {"name": "hot", "algorithm": "fedavg", "dropout": 0.9, "quorum": 1.0},
+        expect=["fedavg > hot"],
     )
     rows, _ = rows_of(comparison, done, amount)
     assert rows[0].figures()["rounds"] == 2
     assert rows[1].figures()["accuracy"] is None
-    assert "lower lr" in rows[1].failures[0]
+    assert "lower quorum" in rows[1].failures[0]
     assert [order.holds for order in verdicts(comparison, rows)] == [True]
 
 
 def test_a_budget_of_a_run_that_fails(tmp_path):
     with pytest.raises(RunFailed, match="whose spending is the budget"):
-        compare(tmp_path, {"lr": 1e38}, budget="traffic")
+        compare(tmp_path, {"dropout": 0.9, "quorum": 1.0}, budget="traffic")
