@@ -142,7 +142,7 @@ class Client:
         number = ROUNDS.index(type(message))
         if number != self._answered:
             tense = "has answered" if number < self._answered else "cannot yet answer"
-            raise Refused(f"client {self.number} {tense} {type(message).__name__} of this session")
+            raise Refused(f"client {self.number} {tense} {type(message).__name__} of this aggregation")
 
     def _check_members(self, named: dict[int, bytes], known: tuple[int, ...], what: str) -> None:
         if unknown := named.keys() - set(known):
