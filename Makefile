@@ -5,7 +5,7 @@ CORE := .venv/.core
 READY := .venv/.ready
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help setup demo test coverage lint types imports fuzz kills mutants bench peers docs clean
+.PHONY: help setup demo browser test coverage lint types imports fuzz kills mutants bench peers docs clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -23,10 +23,13 @@ $(READY): $(CORE)
 	$(PIP) --editable '.[dev]'
 	@touch $@
 
-demo: $(CORE) ## the five systems beside FedAvg and HierFAVG on built-in data: progress, a table, a picture
+demo: $(CORE) ## the five systems beside FedAvg and HierFAVG on built-in data: progress, a table, a picture, a report
 	$(BIN)/covey compare --out demo
 
-test: $(READY) lint types imports ## lint, types, imports and the whole test suite
+browser: $(READY) ## a browser for the tests: one that is here, else Debian's package, else Playwright's
+	-@$(BIN)/python -m tools.browser
+
+test: $(READY) lint types imports browser ## lint, types, imports and the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 coverage: $(READY) ## the test suite with branch coverage: uncovered lines, and a fault below 95 %
@@ -36,7 +39,7 @@ lint: $(READY) ## ruff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY) ## mypy, strict on src
+types: $(READY) ## mypy, strict on src, and on tests
 	$(BIN)/mypy
 
 imports: $(READY) ## import-linter: dependencies point one way
@@ -58,12 +61,14 @@ bench: $(READY) ## the figures of docs/performance.md
 	$(BIN)/python -m benchmarks.clock
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.ui
+	$(BIN)/python -m benchmarks.scaleout
 
 peers: $(READY) ## covey beside pfl, Flower and a plain loop: a table and peers.png
 	$(BIN)/python -m benchmarks.peers --plot peers.png
 
 docs: $(READY) ## the documentation as a web site in site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 clean: ## remove what the other targets made
 	rm -rf .venv .cache peers.png site demo fuzz-found build

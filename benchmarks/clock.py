@@ -21,8 +21,9 @@ import numpy as np
 import covey
 from covey.experiment import Experiment
 from covey.experiment.assembly import assemble
-from covey.network.price import Meter
-from covey.rehearse import Understudy
+from covey.meter import Ran
+from covey.network.price import NetworkMeter
+from covey.rehearse import Rehearsal
 
 RUNS: dict[str, dict[str, Any]] = {
     "fedavg": {"algorithm": "fedavg"},
@@ -45,14 +46,14 @@ def fleet(clients: int) -> covey.Fleet:
     return covey.Fleet(labels, edge_of=np.arange(clients) * 16 // clients, data=data)
 
 
-class Timed(Meter):
+class Timed(NetworkMeter):
     """A meter that notes how long it takes itself."""
 
     seconds = 0.0
 
-    def spend(self, *asked: Any) -> dict[str, float]:
+    def after(self, ran: Ran) -> dict[str, float]:
         began = time.perf_counter()
-        spent = super().spend(*asked)
+        spent = super().after(ran)
         self.seconds += time.perf_counter() - began
         return spent
 
@@ -65,9 +66,7 @@ def measure(name: str, own: covey.Fleet, rounds: int, train_rounds: int) -> dict
         meters.append(Timed(site))
         return meters[-1]
 
-    loop = assemble(
-        Experiment.make({**shared, "rounds": rounds}), fleet=own, make_executor=Understudy, make_meter=meter
-    )
+    loop = assemble(Experiment.make({**shared, "rounds": rounds}), fleet=own, backend=Rehearsal(), make_meter=meter)
     summary = loop.go(loop.begin())
     times: list[float] = []
     training = assemble(Experiment.make({**shared, "rounds": 1 + train_rounds, "network": None}), fleet=own)

@@ -97,7 +97,7 @@ def measure(name: str) -> dict[str, object]:
     return {
         "speedup": round(min(plain) / min(fast), 2),
         "end_to_end": round(min(plain) / whole, 2),
-        "mode": f"{ways[0].mode}, {ways[0].chunk} stacked, {'all threads' if ways[0].spread else 'one thread'}",
+        "mode": f"{ways[0].mode}, {ways[0].chunk} stacked, {ways[0].workers} at once",
         "plain_us_per_step": round(min(plain) / steps * 1e6, 1),
         "covey_us_per_step": round(min(fast) / steps * 1e6, 1),
         "first_call_seconds": round(compiling, 1),

@@ -18,13 +18,15 @@ import argparse
 import json
 import statistics
 import sys
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
 from covey.experiment import Experiment
 from covey.experiment.assembly import assemble, make_fleet
 from covey.fleet import Fleet
-from covey.network.price import Round
+from covey.meter import Ran
+from covey.network.price import NetworkMeter
 from covey.network.site import Site
 
 SHARED: dict[str, Any] = {
@@ -50,7 +52,7 @@ DEVICES = ("phone-5gflops", "phone-250gflops")
 class Trajectory(NamedTuple):
     """A run that was trained: every round, and the accuracy after it."""
 
-    rounds: list[Round]
+    rounds: list[Ran]
     accuracies: list[float]
 
 
@@ -58,10 +60,10 @@ class Recorder:
     """A meter that notes what ran."""
 
     def __init__(self, site: Site) -> None:
-        self.rounds: list[Round] = []
+        self.rounds: list[Ran] = []
 
-    def spend(self, plan: Any, where: Any, failed: Any, begin: float) -> dict[str, float]:
-        self.rounds.append(Round(plan, tuple(where), frozenset(failed), begin))
+    def after(self, ran: Ran) -> dict[str, float]:
+        self.rounds.append(ran)
         return {}
 
 
@@ -80,11 +82,18 @@ def train(settings: dict[str, Any], fleet: Fleet) -> Trajectory:
 
 def elapsed(trajectory: Trajectory, settings: dict[str, Any], fleet: Fleet) -> list[float]:
     """Simulated seconds up to the end of every round."""
-    meter = assemble(Experiment.make(settings), fleet=fleet).meter
-    times, now = [], 0.0
+    meters: list[NetworkMeter] = []
+
+    def keep(site: Site) -> NetworkMeter:
+        meters.append(NetworkMeter(site))
+        return meters[0]
+
+    assemble(Experiment.make(settings), fleet=fleet, make_meter=keep)
+    times: list[float] = []
+    spent: dict[str, float] = {}
     for ran in trajectory.rounds:
-        now += meter.spend(ran.plan, ran.where, ran.failed, now)["simulated_seconds"] if meter else 0.0
-        times.append(now)
+        spent = meters[0].after(replace(ran, spent=spent))
+        times.append(spent["simulated_seconds"])
     return times
 
 

@@ -5,6 +5,7 @@ Fleets are made up: label mixes from a Dirichlet distribution, 20 to 199 samples
 several runs of ours, one run of the literal algorithm. Nothing is compiled. `benchmarks.grouping_kmedoids` and
 `benchmarks.grouping_ihc` add FedAvg-IC's and IHC-FL's; `--no-paper` leaves out the alternation of IHC-FL's paper,
 which takes minutes. `--plot FILE.png` also measures how the times grow with the number of clients, and draws that.
+`--large` measures only emd-iid, kmedoids and ihc on 50,000 clients, each in a process of its own: seconds and memory.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before numpy is loaded: process
 import argparse
 import json
 import platform
+import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +37,7 @@ from covey.grouping.icg import icg
 from covey.grouping.kldg import kldg
 from covey.grouping.measures import cov_of
 
+LARGE: dict[str, dict[str, Any]] = {"emd-iid": {"groups": 100}, "kmedoids": {"groups": 100}, "ihc": {}}
 Labels = NDArray[np.int64]
 Figures = dict[str, dict[str, Any]]
 FLEETS = 3
@@ -216,6 +221,28 @@ def draw_growth(found: dict[str, dict[int, float]], path: str) -> None:
     picture.savefig(path, dpi=150)
 
 
+def large_figures(clients: int) -> Figures:
+    """Processor seconds and the most memory that a process took to group so many clients with ten labels."""
+    found: Figures = {}
+    for method, options in LARGE.items():
+        words = json.dumps([method, clients, options])
+        ran = subprocess.run([sys.executable, "-m", __spec__.name, "--one", words], capture_output=True, check=True)
+        seconds, wall, gigabytes, groups = json.loads(ran.stdout)
+        name = f"{method}, {clients:,} x 10, {groups:,} groups"
+        found[name] = figure(seconds, "s", "minutes", seconds < 600, wall_seconds=wall)
+        found[f"{name}, peak memory"] = figure(gigabytes, "GB", "< 4", gigabytes < 4)
+    return found
+
+
+def one_large(method: str, clients: int, options: dict[str, Any]) -> None:
+    """Group and print what it took; memory is that of the whole process."""
+    labels = fleet(clients, 10, 0.3)
+    began = time.perf_counter()
+    seconds, found = timed(lambda: group(method, labels, rng=rng(), **options))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # kilobytes on Linux
+    print(json.dumps([seconds, time.perf_counter() - began, peak, len(found)]))
+
+
 def machine() -> dict[str, Any]:
     return {"python": platform.python_version(), "numpy": np.__version__, "cores": os.cpu_count()}
 
@@ -225,7 +252,17 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     parser.add_argument("--plot", metavar="FILE.png", help="measure growth with the number of clients and draw it")
     parser.add_argument("--no-paper", action="store_true", help="without the alternation of IHC-FL's paper")
+    parser.add_argument("--large", action="store_true", help="only emd-iid, kmedoids and ihc, on many clients")
+    parser.add_argument("--clients", type=int, default=50_000, help="how many `--large` is")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.one:
+        one_large(*json.loads(arguments.one))
+        return
+    if arguments.large:
+        figures = large_figures(arguments.clients)
+        print(json.dumps({"machine": machine(), "figures": figures}, indent=1)) if arguments.json else show(figures)
+        return
     from benchmarks import grouping_kmedoids  # it takes its fleets from here
 
     figures = cov_figures() | search_figures() | icg_figures() | kldg_figures() | grouping_kmedoids.figures()

@@ -100,6 +100,16 @@ def figures(*, paper: bool = True, growth: bool = False) -> dict[str, Any]:
     return found
 
 
+def ranges(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The smallest and the largest figure of every column that has seconds or gaps, as docs/topology.md gives them."""
+    found = {}
+    for name in rows[0]:
+        if name.endswith(("seconds", "gap")):
+            low, high = (best(float(row[name]) for row in rows) for best in (min, max))
+            found[name] = f"{100 * low:.1f} to {100 * high:.1f} %" if "gap" in name else f"{low:.1f} to {high:.1f} s"
+    return found
+
+
 def _above(found: Any, best: Any) -> float:
     return float(found.objective / best.objective - 1)
 
@@ -125,6 +135,7 @@ def main() -> None:
         for row in rows:
             table.add_row(*(_shown(name, value) for name, value in row.items()))
         Console().print(table)
+        print(f"{title}:", "; ".join(f"{name} {text}" for name, text in ranges(rows).items()), end="\n\n")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ as long as those of softmax regression on 28 x 28 pixels, 7,850 numbers, and mad
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 import numpy as np
@@ -84,4 +85,5 @@ def _hops() -> NDArray[np.float64]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
     print("\n".join(weights()))

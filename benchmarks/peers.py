@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -130,7 +131,8 @@ def made_up(kind: str) -> Dataset:
         for _ in range(80):
             surprise = rng.integers(1, 90, total + tests)
             steps.append(np.where(rng.random(total + tests) < 0.2, surprise, follows[steps[-1]]))
-        x, y, classes = np.stack(steps[:-1], axis=1), steps[-1], 90
+        x: NDArray[Any] = np.stack(steps[:-1], axis=1)
+        y, classes = steps[-1], 90
     else:
         y, classes = rng.integers(0, 10, total + tests), 10
         means = rng.random((10, 1, 28, 28), dtype=np.float32)

@@ -3,10 +3,12 @@
 import errno
 import os
 from collections import Counter
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,13 +48,13 @@ def halfway(job):
 class Numbers:
     """Models are fractions. `waves` says who trained together, `visits` which numbers the trainings had."""
 
-    train: object = halfway
+    train: Callable[[Any], Any] = halfway
     failing: frozenset = frozenset()
-    fails: object = None
+    fails: Callable[[Any], Any] | None = None
     waves: list = field(default_factory=list)
     visits: Counter = field(default_factory=Counter)
     sent: list = field(default_factory=list)
-    sizes: object = None
+    sizes: list[int] | None = None
     merged: list = field(default_factory=list)
     mergings: list = field(default_factory=list)
     _jobs: list = field(default_factory=list)

@@ -1,5 +1,6 @@
 import inspect
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from covey.errors import BadValue, UnknownName
 from covey.store import Store
 
 FLEET = small_fleet([6, 9, 12, 8])
-QUICK = {"rounds": 3, "lr": 0.2, "batch": 4, "mode": "one-by-one"}
+QUICK: Any = {"rounds": 3, "lr": 0.2, "batch": 4, "mode": "one-by-one"}
 
 
 class Mine(Algorithm):
@@ -142,7 +143,7 @@ def test_going_on_with_objects(tmp_path):
     again = covey.resume(out=tmp_path, algorithm=Handed(), fleet=FLEET, model=Net())
     assert again.summary["model_sha256"] == whole.summary["model_sha256"]
     assert all(torch.equal(a, b) for a, b in zip(again.models, whole.models, strict=True))
-    assert [event["kind"] for event in again.events] == ["resumed"]
+    assert [event["kind"] for event in again.events] == ["versions", "resumed"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_objects_that_are_missing_are_asked_for(tmp_path, given, sentence):
 
 def test_an_algorithm_of_coveys_own_is_made_again_with_its_settings(tmp_path):
     """Without the object, and yet not with the settings that are usual."""
-    settings = {"data": "digits", "clients": 6, "samples": 20, "model": "softmax-regression", **QUICK}
+    settings: Any = {"data": "digits", "clients": 6, "samples": 20, "model": "softmax-regression", **QUICK}
     whole = covey.run(FedAvg(sample=0.5), **settings)
     with pytest.raises(Stop):
         covey.run(FedAvg(sample=0.5), out=tmp_path, callbacks=[breaking_at(2)], **settings)

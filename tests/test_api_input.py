@@ -1,5 +1,7 @@
 """What covey.run and what it gives refuse, in one sentence each."""
 
+from typing import Any
+
 import pytest
 from tests.tiny import random_fleet
 from torch import nn
@@ -8,7 +10,7 @@ import covey
 from covey.errors import BadValue
 
 FLEET = random_fleet([6, 9, 12, 8])
-QUICK = {"rounds": 1, "batch": 4, "mode": "one-by-one"}
+QUICK: Any = {"rounds": 1, "batch": 4, "mode": "one-by-one"}
 
 
 @pytest.mark.parametrize(
@@ -48,9 +50,11 @@ def test_weights_go_only_into_a_module_they_fit():
     assert done.load_into(fits) is fits
     with pytest.raises(BadValue, match="module is 'Linear of 10 numbers'; allowed is one of 15, as the run's model is"):
         done.load_into(nn.Linear(4, 2))  # 4 x 2 + 2; the run's has 4 x 3 + 3
-    for wrong in (None, nn.Linear, "2nn"):
+    not_modules: list[Any] = [None, nn.Linear, "2nn"]
+    for wrong in not_modules:
         with pytest.raises(BadValue, match=r"module is .*; allowed is a torch\.nn\.Module"):
             done.load_into(wrong)
-    for number in (1, -1, "0"):
+    not_models: list[Any] = [1, -1, "0"]
+    for number in not_models:
         with pytest.raises(BadValue, match=r"model is .*; allowed is a number from 0 to 0, the models of the run"):
             done.load_into(fits, number)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.narrow import samples
 
 from covey.augment import augmented
 from covey.data import Fleet
@@ -23,7 +24,7 @@ def test_counts_grow_towards_the_mean(fleet):
 
 def test_labels_and_test_samples_stay(fleet):
     grown = augmented(fleet, 1.0, np.random.default_rng(0))
-    old, new = fleet.data, grown.data
+    old, new = samples(fleet), samples(grown)
     assert new.test_of == old.test_of
     assert new.test_x is old.test_x
     assert (new.x[: len(old.x)] == old.x).all()
@@ -35,7 +36,7 @@ def test_labels_and_test_samples_stay(fleet):
 
 def test_images_are_shifted_by_at_most_an_eighth(fleet):
     grown = augmented(fleet, 1.0, np.random.default_rng(0))
-    added = grown.data.x[len(fleet.data.x) :]
+    added = samples(grown).x[len(fleet.data.x) :]
     moves = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)]  # 8 // 8 pixel each way
     padded = np.pad(fleet.data.x[:, 0], ((0, 0), (1, 1), (1, 1)))
     originals = {padded[i, 1 - a : 9 - a, 1 - b : 9 - b].tobytes() for i in range(len(padded)) for a, b in moves}
@@ -49,7 +50,7 @@ def test_texts_are_copied_and_other_numbers_get_noise(fleet):
     noise = np.random.default_rng(0).random((len(fleet.data.y), 3), dtype=np.float32)
     for x in (np.arange(len(fleet.data.y) * 3).reshape(-1, 3), noise):
         data = replace(fleet.data, x=x, test_x=x[:0], test_y=fleet.data.test_y[:0])
-        grown = augmented(replace(fleet, data=data), 1.0, np.random.default_rng(0)).data
+        grown = samples(augmented(replace(fleet, data=data), 1.0, np.random.default_rng(0)))
         added = grown.x[len(x) :]
         known = {row.tobytes() for row in x}
         assert all((row.tobytes() in known) == (x.dtype == np.int64) for row in added)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 import covey
@@ -41,7 +43,7 @@ def test_the_least_time_counts_steps_and_parameters():
     with pytest.raises(BadValue, match="least seconds of a round is 100005; allowed is at most 86,400"):
         check(plan, parameters=10**8)
     check(plan, parameters=10**7)
-    check(plan, parameters=10**8, batch=0)  # one step an epoch
+    check(plan, parameters=10**8, batch=0)  # one step per epoch
 
 
 def test_the_limits_themselves_pass():
@@ -49,7 +51,7 @@ def test_the_limits_themselves_pass():
     check(Train(0, int(MOST_BYTES // 40 // 100)), batch=100, parameters=1)
 
 
-QUICK = {"data": "digits", "clients": 2, "samples": 20, "model": "softmax-regression", "mode": "one-by-one"}
+QUICK: Any = {"data": "digits", "clients": 2, "samples": 20, "model": "softmax-regression", "mode": "one-by-one"}
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
 import json
+from functools import partial
 
 import pytest
 from tests.fakes import full_disk, small_fleet
+from tests.narrow import a
 
-from covey.errors import BadData, BadValue, CoveyError, RunFailed, UnknownName
+from covey.algorithms import Architecture, FedAvg
+from covey.errors import BadData, BadPlan, BadValue, CoveyError, RunFailed, UnknownName
+from covey.execute.backend import Local
 from covey.experiment import Experiment, life
 from covey.experiment.assembly import algorithm_of, make_fleet
 from covey.experiment.settings import GIVEN
@@ -35,7 +39,8 @@ def test_settings_of_the_run_and_of_the_algorithm():
     made = Experiment.make({"algorithm": "star-rings", "rounds": "7", "groups": 3, "options": {"chains": 2}})
     assert made.rounds == 7
     assert made.options == {"shape": "star-rings", "groups": 3, "chains": 2}  # and what the name stands for
-    assert (algorithm_of(made).groups, algorithm_of(made).chains) == (3, 2)
+    algorithm = a(Architecture, algorithm_of(made))
+    assert (algorithm.groups, algorithm.chains) == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,7 @@ def test_settings_of_the_run_and_of_the_algorithm():
     [
         ({"algorithm": "fedavgg"}, "algorithm is 'fedavgg'; allowed is one of "),
         ({"roundz": 3}, "setting is 'roundz'; allowed is one of "),
+        ({"rounds": 10**30}, "rounds is 1000000000000000000000000000000; allowed is a number less than or equal to"),
         ({"rounds": 0}, "rounds is 0; allowed is a number greater than or equal to 1"),
         ({"rounds": 2.5}, "rounds is 2.5; allowed is a valid integer"),
         ({"rounds": "many"}, "rounds is 'many'; allowed is a valid integer"),
@@ -147,6 +153,13 @@ def test_parts_that_do_not_fit_leave_no_run(tmp_path, settings, sentence):
         assert store.runs() == []
 
 
+def test_batches_that_leave_a_single_sample_to_a_model_that_cannot_train_on_one(tmp_path):
+    # 16 of 20 samples are for training; the last of five batches of 3 has one, whose map is 1 x 1 in the end
+    with pytest.raises(BadValue, match=r"batch is 3; allowed is .* last batch of one sample, on which 'celeba-cnn'"):
+        start(tmp_path, model="celeba-cnn", batch=3)
+    assert start(tmp_path, model="celeba-cnn", batch=4, rounds=1)
+
+
 def test_a_fleet_without_data_is_refused(tmp_path):
     with pytest.raises(BadValue, match="fleet is 'one without data'"):
         start(tmp_path, parts={"fleet": Fleet([[1], [1]])})
@@ -179,7 +192,7 @@ def test_a_finished_run_is_not_run_again(tmp_path):
 def test_dropped_clients_are_written_down(tmp_path):
     name, _ = start(tmp_path, dropout=0.5, rounds=6)
     with Store(tmp_path) as store:
-        events = store.events(name)
+        events = [event for event in store.events(name) if event["kind"] != "versions"]
     assert {event["kind"] for event in events} <= {"lost", "retry"}
     assert all("of 4 trainings: the client dropped out" in e["text"] for e in events if e["kind"] == "lost")
     assert len(events) >= 1
@@ -215,7 +228,7 @@ def test_a_full_disk_stops_a_run_that_then_goes_on_to_the_same_end(tmp_path, fit
     with Store(tmp_path / "full") as store:
         assert store.get(name).status == "finished"
         assert [row["round"] for row in store.rounds(name)] == [1, 2, 3, 4]
-        assert [(e["kind"], e["round"]) for e in store.events(name)] == [("resumed", fitting)]
+        assert [(e["kind"], e["round"]) for e in store.events(name)] == [("versions", 0), ("resumed", fitting)]
 
 
 @pytest.mark.parametrize(
@@ -243,3 +256,23 @@ def test_a_fleet_that_was_given_must_be_given_again(tmp_path):
     with pytest.raises(BadValue, match="fleet is 'one of your own'; allowed is given again"):
         life.resume(None, tmp_path)
     assert life.resume(None, tmp_path, fleet=fleet)[1]["rounds"] == 3
+
+
+def test_an_executor_is_closed_also_where_a_run_cannot_begin(tmp_path, monkeypatch):
+    closed = []
+
+    class Noting(Local):
+        def executor(self, work):
+            made = super().executor(work)
+            monkeypatch.setattr(made, "close", lambda: closed.append(made))
+            return made
+
+    class Unplanned(FedAvg):
+        def plan(self, round, fleet, state, rng):
+            raise BadPlan("there is none")
+
+    for begin in (life.try_out, partial(life.start, out=tmp_path)):
+        with pytest.raises(BadPlan):
+            begin(Experiment.make({"clients": 4}), algorithm=Unplanned(), backend=Noting())
+    assert len(closed) == 2
+    assert not Store(tmp_path).runs()

@@ -1,8 +1,10 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.narrow import samples
 
 import covey
 from covey.errors import BadValue
@@ -11,7 +13,7 @@ from covey.fleet import Fleet, FleetData
 
 def data(**changes):
     """Four samples of two classes with two clients."""
-    given = {
+    given: dict[str, Any] = {
         "name": "coins",
         "x": np.arange(8, dtype=np.float32).reshape(4, 2),
         "y": [0, 1, 0, 1],
@@ -69,15 +71,17 @@ def test_counts_that_are_none(labels, sentence):
 @pytest.mark.parametrize("field", ["edge_of", "window_of"])
 @pytest.mark.parametrize("wrong", [[0], [0, 0, 0], [0, -1], [0, 0.5], ["a", "b"], 3, "01", [[0, 1]], [0, None]])
 def test_places_and_windows_are_one_a_client(field, wrong):
-    assert getattr(Fleet([[1], [1]], **{field: (0.0, 1.0)}), field).tolist() == [0, 1]
-    with pytest.raises(BadValue, match=f"{field} is .*; allowed is 2 whole numbers from 0 up, one a client"):
+    given: Any = {field: (0.0, 1.0)}
+    assert getattr(Fleet([[1], [1]], **given), field).tolist() == [0, 1]
+    with pytest.raises(BadValue, match=f"{field} is .*; allowed is 2 whole numbers from 0 up, one per client"):
         Fleet([[1], [1]], **{field: wrong})
 
 
 def test_names_are_one_a_client():
-    assert Fleet([[1], [1]], names=["a", 7]).names == ("a", "7")
+    mixed: Any = ["a", 7]
+    assert Fleet([[1], [1]], names=mixed).names == ("a", "7")
     for wrong in (["a"], "ab"):
-        with pytest.raises(BadValue, match=r"names is .*; allowed is 2 texts, one a client"):
+        with pytest.raises(BadValue, match=r"names is .*; allowed is 2 texts, one per client"):
             Fleet([[1], [1]], names=wrong)
 
 
@@ -112,9 +116,9 @@ def test_samples_keep_their_arrays_and_get_the_types_of_a_fleet():
         ({"y": [0, 1]}, r"y is 'of shape \(2,\)'; allowed is one class a row of x, from 0 to 1: 4 of them"),
         ({"y": None}, "y is None; allowed is one class a row of x"),
         ({"test_y": [3]}, "test_y is 3; allowed is one class a row of test_x"),
-        ({"x": None}, "x is None; allowed is an array of numbers, one row a sample"),
+        ({"x": None}, "x is None; allowed is an array of numbers, one row per sample"),
         ({"x": ["a", "b", "c", "d"]}, "x is 'of type <U1'"),
-        ({"x": 3}, "x is 'of type int64'; allowed is an array of numbers, one row a sample"),
+        ({"x": 3}, "x is 'of type int64'; allowed is an array of numbers, one row per sample"),
         ({"test_x": np.zeros((1, 3))}, r"test_x is 'samples of shape \(3,\)'; allowed is of shape \(2,\), as in x"),
         ({"classes": 0}, "classes is 0; allowed is a whole number from 1 up"),
         ({"classes": 2.0}, r"classes is 2\.0"),
@@ -123,7 +127,7 @@ def test_samples_keep_their_arrays_and_get_the_types_of_a_fleet():
         ({"train_of": None}, "train_of is None"),
         ({"train_of": (0, 1)}, "train_of is 0; allowed"),
         ({"train_of": (["a"], [2])}, "train_of is"),
-        ({"test_of": ([3],)}, "test_of is 'lists of 1 clients'; allowed is one a client: 2"),
+        ({"test_of": ([3],)}, "test_of is 'lists of 1 clients'; allowed is one per client: 2"),
     ],
 )
 def test_data_that_does_not_fit_together(changes, sentence):
@@ -135,8 +139,8 @@ def test_labels_and_data_are_of_the_same_clients():
     with pytest.raises(BadValue, match="data is 'of 2 clients and 2 classes'; allowed is of as many"):
         Fleet([[1, 1], [1, 0], [1, 0]], data=data())
     with pytest.raises(BadValue, match=r"allowed is a covey\.FleetData"):
-        Fleet([[1, 1], [1, 0]], data="digits")
-    assert replace(Fleet([[1, 1], [1, 0]]), data=data()).data.name == "coins"
+        Fleet([[1, 1], [1, 0]], data="digits")  # type: ignore[arg-type]  # what is tested
+    assert samples(replace(Fleet([[1, 1], [1, 0]]), data=data())).name == "coins"
 
 
 def test_the_public_fleet_loads_data():

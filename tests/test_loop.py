@@ -1,10 +1,12 @@
 from collections import Counter
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 from tests.fakes import small_fleet
+from tests.narrow import known
 from torch import nn
 
 from covey.algorithms import Algorithm, FedAvg
@@ -16,9 +18,9 @@ from covey.execute.evaluate import LocalEvaluator
 from covey.execute.local import LocalExecutor, Training, make_task
 from covey.experiment.life import Kept, Stored
 from covey.local import Rule, make_rule
-from covey.loop import TRIES, Limits, Loop, Ways
+from covey.loop import TRIES, Limits, Loop, Report, Ways
 from covey.merge import Merges, make_server
-from covey.plan import Forest, Mesh, Ring, Star, Train, edge
+from covey.plan import Forest, Mesh, Ring, Star, Train, client, edge
 from covey.store import Store
 
 SIZES = [6, 9, 12, 8]
@@ -107,7 +109,7 @@ def test_any_callback_may_stop_it_and_all_are_asked():
 
 
 def test_what_a_callback_sees():
-    reports = []
+    reports: list[Report] = []
     loop = loop_of(FedAvg(), recorder=Kept("mine"))
     summary = loop.go(loop.begin(), [reports.append])
     assert {report.run for report in reports} == {"mine"}
@@ -232,6 +234,7 @@ def test_what_a_checkpoint_holds_is_what_a_run_takes(tmp_path):
         (["traffic", 0], ["cloud", "client"], "its traffic/0 has 2 members, not 3"),
         (["traffic", 0], ["cloud", 1.0, 3], "its traffic/0/1 is a float, not a str"),
         (["round"], "3", "its round is a str, not an int"),
+        (["round"], -1, "its round is -1"),
         (["trainings"], None, "its trainings is None, not an int"),
         (["shared"], {}, "what its server remembers is not what this local rule does"),
         (["shared", "variate"], torch.zeros(3), "what its server remembers is not what this local rule does"),
@@ -258,6 +261,70 @@ def test_a_forged_checkpoint_is_refused(tmp_path, names, value, sentence):
     inside[names[-1]] = value
     with pytest.raises(ValueError, match=sentence):
         remembering().check(data)
+
+
+@settings
+class Remembering(Algorithm):
+    """Plans by one thing it remembers, learns by another."""
+
+    def start(self, fleet, rng):
+        return {"who": [0, 1], "seen": 0}
+
+    def plan(self, round, fleet, state, rng):
+        return Star(Train(i) for i in state["who"])
+
+    def learn(self, state, outcome, rng):
+        return {**state, "seen": state["seen"] + 1}
+
+
+def test_a_checkpoint_of_which_no_plan_can_be_made_is_refused(tmp_path):
+    loop = loop_of(Remembering(), rounds=2)
+    progress = loop.begin()
+    loop.go(progress)
+    data = saved(loop, progress, tmp_path)
+    loop.check(data)
+    for state, sentence in [
+        ({"seen": 0}, r"no plan of its state \(KeyError: 'who'\)"),
+        ({"who": 3}, r"no plan of its state \(TypeError: 'int' object is not iterable\)"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            loop.check({**data, "state": state})
+    loop.check({**data, "state": {"who": [9]}})  # a plan, if one that the round will not have
+    with pytest.raises(BadPlan, match="client 9"):
+        going_on(loop, {**data, "state": {"who": [9]}, "done": False})
+
+
+def going_on(loop, data):
+    return loop.go(loop.restore(data))
+
+
+@pytest.mark.parametrize(
+    ("forged", "sentence"),
+    [
+        ({"state": {"who": [0]}}, r"the algorithm cannot go on from what .* remembered \(KeyError: 'seen'\)"),
+        ({"server": {0: {"m": torch.zeros(3)}}}, r"the server's step cannot go on .* \(RuntimeError: The size"),
+    ],
+)
+def test_what_a_checkpoint_says_was_remembered_and_nobody_can_read(forged, sentence):
+    loop = loop_of(Remembering(), server="adam:0.1", rounds=1)
+    progress = loop.begin()
+    loop.go(progress)
+    data = {**loop.checkpoint(progress), "done": False}
+    with pytest.raises(RunFailed, match=f"round 2 failed: {sentence}"):
+        going_on(loop_of(Remembering(), server="adam:0.1", rounds=3), {**data, **forged})
+
+
+def test_an_algorithm_s_own_fault_keeps_its_traceback():
+    with pytest.raises(KeyError, match="seen"):
+        going(loop_of(Forgetful()))
+
+
+@settings
+class Forgetful(Remembering):
+    """Loses what it needs."""
+
+    def start(self, fleet, rng):
+        return {"who": [0, 1]}
 
 
 # --- failures and quorum
@@ -302,7 +369,7 @@ def test_a_round_that_never_reaches_its_quorum_fails_and_keeps_what_there_was(tm
             )
             assert Counter(event["kind"] for event in store.events(run)) == {"lost": 5, "retry": 5}
             again = loop_of(FedAvg(), quorum=0.5, recorder=Stored(store, run))
-            round, checkpoint = store.rewind(run)
+            round, checkpoint = known(store.rewind(run))
             assert round == 1
             summary = again.go(again.restore(checkpoint.data))
     assert summary["model_sha256"] == going(loop_of(FedAvg()))[0]["model_sha256"]
@@ -561,6 +628,89 @@ def test_a_server_step_goes_from_the_old_model_towards_the_merged_one():
     # Adam's first step: 0.1 x (1 - b1) D / (sqrt(b2 tau^2 + (1 - b2) D^2) + tau)
     wanted = 0.1 * 0.1 * change / (torch.sqrt(0.99 * 1e-6 + 0.01 * change**2) + 1e-3)
     assert torch.allclose(step, wanted, atol=1e-6)
+
+
+@settings
+class Rearranged(Algorithm):
+    """Two models; after the first round `learn` puts `others` of them in their place."""
+
+    others: Callable[[list[torch.Tensor]], list[torch.Tensor]]
+
+    def plan(self, round, fleet, state, rng):
+        return Forest([Train(0), Train(1)])
+
+    def learn(self, state, outcome, rng):
+        if outcome.round == 1:
+            outcome.models = self.others(outcome.models)
+            outcome.home[:] = 0
+        return state
+
+
+def test_the_server_forgets_a_model_that_learn_has_replaced():
+    def second_round(server):
+        from_zero = Rearranged(others=lambda models: [torch.zeros_like(model) for model in models])
+        loop = loop_of(from_zero, server=server, rounds=2)
+        loop.go(loop.begin(), [lambda report: found.append(report.models[0].clone())])
+        return found[-1]
+
+    found = []
+    change = second_round("replace")  # from zero, as the other one
+    # Adam's first step, see above; with the first round's memory both m and v would be others
+    wanted = 0.1 * 0.1 * change / (torch.sqrt(0.99 * 1e-6 + 0.01 * change**2) + 1e-3)
+    assert torch.allclose(second_round("adam:0.1"), wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("others", "wanted"),
+    [
+        (lambda models: models, [0, 1]),
+        (lambda models: models[::-1], [1, 0]),
+        (lambda models: models[:1] * 3, [0, 0, 0]),  # copies go on with what the server knew of the one
+        (lambda models: [models[0] + models[1], models[1]], [None, 1]),
+        (lambda models: models[:1], [0]),
+    ],
+    ids=["kept", "swapped", "copied", "made", "dropped"],
+)
+def test_the_server_s_memory_goes_with_its_model(others, wanted):
+    def after_a_round(others):
+        loop = loop_of(Rearranged(others=others), server="adam:0.1", rounds=1)
+        progress = loop.begin()
+        loop.go(progress)
+        return progress.server
+
+    first, found = after_a_round(lambda models: models), after_a_round(others)
+    assert sorted(found) == [slot for slot, k in enumerate(wanted) if k is not None]
+    for slot, memory in found.items():
+        assert all(torch.equal(memory[name], first[wanted[slot]][name]) for name in ("m", "v"))
+    assert len({id(memory["m"]) for memory in found.values()}) == len(found)  # no two share one
+
+
+@settings
+class Placed(Rearranged):
+    """After the first round `learn` also says where the models are."""
+
+    def learn(self, state, outcome, rng):
+        state = super().learn(state, outcome, rng)
+        if outcome.round == 1:
+            outcome.where = [edge(3)]
+        return state
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "others", "wanted"),
+    [
+        (Rearranged, lambda models: models, [client(0), client(1)]),
+        (Rearranged, lambda models: [models[0] * 1, models[1]], [None, client(1)]),  # what was made is nowhere
+        (Rearranged, lambda models: [*models, models[0] * 1], [client(0), client(1), None]),
+        (Placed, lambda models: [models[0] * 1], [edge(3)]),
+        (Placed, lambda models: models, [edge(3), None]),
+    ],
+)
+def test_where_models_are_after_learning(algorithm, others, wanted):
+    loop = loop_of(algorithm(others=others), rounds=1)
+    progress = loop.begin()
+    loop.go(progress)
+    assert progress.where == wanted
 
 
 def test_a_plan_with_a_stranger_in_it_is_refused():

@@ -85,7 +85,7 @@ def mine(tmp_path, monkeypatch):
 
 
 def test_a_partition_with_a_setting():
-    assert parse_partition("./mine.py:Stripes:2").width == 2
+    assert vars(parse_partition("./mine.py:Stripes:2"))["width"] == 2
     parts, _ = parse_partition("./mine.py:Stripes:width=2")(
         np.zeros(8, np.int64), clients=2, rng=np.random.default_rng(0)
     )
@@ -119,11 +119,11 @@ def test_a_data_set():
     assert load("./mine.py:coins").classes == 2
     fleet = load_fleet("./mine.py:coins", clients=5)
     assert int(fleet.sizes.sum()) == 15  # 4 samples each, of which one is for testing
-    with pytest.raises(BadValue, match=r"data is 'no_coins'; allowed is a function that gives .* this one gives list"):
+    with pytest.raises(BadValue, match=r"data 'no_coins' is \[\]; allowed is a covey.Dataset, "):
         load("./mine.py:no_coins")
     with pytest.raises(BadValue, match=r"data is 'lost_coins'; .*SystemExit: no coins left"):
         load("./mine.py:lost_coins")
-    with pytest.raises(BadValue, match=r"a function without arguments .*; this is the class TooFew"):
+    with pytest.raises(BadValue, match=r"data 'TooFew' is <.*TooFew object at .*; allowed is a covey.Dataset, "):
         load("./mine.py:TooFew")
 
 

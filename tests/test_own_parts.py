@@ -33,14 +33,14 @@ def mine(covey, tmp_path):  # noqa: F811
 def test_commands_of_the_page_run(mine, command):
     _, name, *words = shlex.split(command)
     given = [word for word in words if word.startswith("--")]
-    little = [word for word in zip(LITTLE[name][::2], LITTLE[name][1::2], strict=True) if word[0] not in given]
-    little = [word for pair in little for word in pair if name != "price" or pair[0] not in ("--mode", "--rounds")]
+    pairs = [word for word in zip(LITTLE[name][::2], LITTLE[name][1::2], strict=True) if word[0] not in given]
+    little = [word for pair in pairs for word in pair if name != "price" or pair[0] not in ("--mode", "--rounds")]
     found = mine(name, *words, *little, *([] if "--json" in words else ["--json"])).json
     assert found
 
 
 def test_every_kind_of_part_has_a_command():
-    kinds = ["run", "group", "sampling", "partition", "data", "model", "local", "merge", "server", "network"]
+    kinds = ["run", "group", "sampling", "partition", "data", "model", "local", "merge", "server", "attack", "network"]
     assert all(any(kind in command for command in COMMANDS) for kind in kinds)
 
 
@@ -70,6 +70,15 @@ def test_an_algorithm_of_ones_own_has_settings(mine):
     assert "setting is 'sizes'" in mine("run", "./mine.py:Pairs", "--set", "sizes=2", *SMALL).complaint
 
 
+def test_an_attack_of_ones_own_changes_what_attackers_answer(mine):
+    # everybody but one of four attacks: the model of round 3 is little different from the first one's
+    idle, honest = (mine("run", "fedavg", *SMALL, *more, "--json").json for more in (ATTACKED, ()))
+    assert (idle["attackers"], "attackers" in honest) == (3, False)
+    assert idle["attack_success"] == pytest.approx(1 - idle["accuracy"])
+    assert idle["loss"] > honest["loss"]
+
+
+ATTACKED = ("--attack", "./mine.py:Idle:0.75")
 ADDRESSES = {
     "algorithm": "./mine.py:Pairs",
     "model": "./mine.py:Narrow",
@@ -78,6 +87,7 @@ ADDRESSES = {
     "local": "./mine.py:Signed",
     "merge": "./mine.py:Median",
     "server": "./mine.py:Halfway:share=0.5",
+    "attack": "./mine.py:Idle",
     "network": "./mine.py:TwoRooms",
     "executor": "./mine.py:Talkative",
 }

@@ -10,6 +10,7 @@ from covey.merge import Merges
 from covey.meter import Ran
 from covey.plan import Star, Train, edge
 from covey.privacy import PrivacyMeter, epsilon, noise_of
+from covey.store import Store
 
 SMALL = {"clients": 12, "samples": 20, "rounds": 3, "mode": "one-by-one", "model": "softmax-regression"}
 
@@ -87,8 +88,16 @@ def test_a_run_without_noise_says_nothing(tmp_path):
     [
         ({"algorithm": "cfl"}, "looks at single updates"),
         ({"algorithm": "fedavg", "local": "scaffold"}, "in the clear"),
+        ({"algorithm": "fedavg-ic"}, "FedAvgIC, which asks every client for its gradient"),
     ],
 )
 def test_what_would_show_hidden_updates_is_refused(tmp_path, settings, reason):
     with pytest.raises(BadValue, match=reason):
         life.start(Experiment.make({**SMALL, **settings, "merge": "secure"}), tmp_path)
+
+
+def test_a_run_that_hides_updates_says_that_losses_are_seen(tmp_path):
+    run, _ = life.start(Experiment.make({**SMALL, "algorithm": "ifca", "k": 2, "merge": "secure"}), tmp_path)
+    with Store(tmp_path) as store:
+        said = [(event["round"], event["text"]) for event in store.events(run) if event["kind"] == "secure"]
+    assert said == [(0, "clients send their losses in the clear, beside hidden updates")]

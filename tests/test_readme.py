@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+MADE = [f"reference/{name}.md" for name in ("cli", "settings", "python", "callbacks")]  # by make docs, from the code
 
 
 def blocks(path):
@@ -27,7 +28,7 @@ def test_the_readmes_own_plan_runs(capsys):
 def test_links_between_pages_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#]+)", text):
-        if "://" not in target:
+        if "://" not in target and target not in MADE:
             assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
 
 

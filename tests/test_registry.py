@@ -93,7 +93,7 @@ def test_a_file_that_failed_is_not_half_there(numbers, mine):
 
 
 def test_a_registry_that_takes_nothing_from_outside(mine):
-    closed = Registry("closed")
+    closed: Registry[int] = Registry("closed")
     closed.add("seven", 7, summary="")
     with pytest.raises(BadValue, match="allowed is one of seven; code of your own cannot be one"):
         closed["./mine.py:best"]

@@ -16,7 +16,7 @@ from covey.experiment import Experiment, life
 from covey.store import Store
 
 SETTINGS = {"clients": 8, "samples": 20, "epochs": 2, "lr": 0.1, "momentum": 0.5, "dropout": 0.1}
-FEDAVG = {"algorithm": "fedavg", "sample": 0.8, "mode": "stacked", "model": "2nn", "rounds": 60, **SETTINGS}
+FEDAVG = {"algorithm": "fedavg", "sample": 0.8, "mode": "stacked", "model": "2nn", "rounds": 40, **SETTINGS}
 CHAINS = {"groups": 3, "chains": 2}
 RINGS = {"algorithm": "rings", **CHAINS, "mode": "one-by-one", "model": "softmax-regression", "rounds": 40, **SETTINGS}
 SECURE = {"algorithm": "group-fel", "merge": "secure", "min_size": 3, **SETTINGS, "clients": 12, "rounds": 30}
@@ -42,7 +42,7 @@ def rounds_in(folder):
 
 
 def killed(process, folder, rounds, delay):
-    """Kill it so many seconds after so many more rounds; whether it was still running."""
+    """Kill it `delay` seconds after `rounds` more rounds; whether it was still running."""
     begun = rounds_in(folder)
     while process.poll() is None and rounds_in(folder) < begun + rounds:
         time.sleep(0.002)
@@ -53,7 +53,7 @@ def killed(process, folder, rounds, delay):
 
 
 @pytest.mark.parametrize(
-    ("settings", "times"), [(FEDAVG, 3), (RINGS, 1), (SECURE, 1)], ids=["fedavg", "rings", "secure"]
+    ("settings", "times"), [(FEDAVG, 2), (RINGS, 1), (SECURE, 1)], ids=["fedavg", "rings", "secure"]
 )
 def test_killed_at_random_moments(tmp_path, settings, times):
     whole = life.start(Experiment.make(settings), tmp_path / "whole")[1]

@@ -1,5 +1,7 @@
 """Seeds: the arithmetic of the hash, and that nothing of a purpose is lost in a key."""
 
+from typing import Any
+
 import numpy as np
 
 from covey import seeds
@@ -29,7 +31,15 @@ def test_mix_takes_arrays_element_by_element():
 
 
 def test_every_word_of_a_purpose_counts():
-    purposes = [(0, "plan"), (0, "plan", 0), (1, "plan"), (0, 1, "plan"), (0, "pla", "n"), (10, "plan"), (1, 0, "plan")]
+    purposes: list[tuple[Any, ...]] = [
+        (0, "plan"),
+        (0, "plan", 0),
+        (1, "plan"),
+        (0, 1, "plan"),
+        (0, "pla", "n"),
+        (10, "plan"),
+        (1, 0, "plan"),
+    ]
     keys = [seeds.key(*purpose) for purpose in purposes]
     assert len(set(keys)) == len(keys)
     assert all(0 <= key < 2**63 for key in keys)

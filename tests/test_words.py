@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 from hypothesis import given
@@ -26,7 +26,7 @@ class Step:
     most: int | None = field(default=None, kw_only=True)
 
 
-STEPS = Registry("step")
+STEPS: Registry[Any] = Registry("step")
 STEPS.add("step", Step)
 STEPS.add("still", lambda: "still", summary="no settings")
 
@@ -114,10 +114,10 @@ def test_the_kind_of_part_names_the_word_where_no_setting_does():
 
 
 def test_annotations_that_only_a_type_checker_can_read():
-    def odd(share: Nowhere = 1):  # noqa: F821
+    def odd(share: Nowhere = 1):  # type: ignore[name-defined]  # noqa: F821
         return share
 
-    odds = Registry("odd")
+    odds: Registry[Any] = Registry("odd")
     odds.add("odd", odd, summary="")
     assert make(odds, "odd:2") == 2
 

@@ -13,7 +13,7 @@ from covey.experiment import Experiment
 from covey.experiment.assembly import assemble
 from covey.fleet import Fleet, FleetData
 from covey.loop import Loop
-from covey.models.network import Network
+from covey.models.base import TwoPart
 
 Sample = tuple[float, int]
 
@@ -50,9 +50,9 @@ def two_weights() -> nn.Module:
     return module
 
 
-def small_network(width: int = 4, classes: int = 3, seed: int = 0) -> Network:
+def small_network(width: int = 4, classes: int = 3, seed: int = 0) -> TwoPart:
     """Features of six units and a head."""
-    network = Network(nn.Sequential(nn.Flatten(), nn.Linear(width, 6), nn.Tanh()), nn.Linear(6, classes))
+    network = TwoPart(nn.Sequential(nn.Flatten(), nn.Linear(width, 6), nn.Tanh()), nn.Linear(6, classes))
     generator = torch.Generator().manual_seed(seed)
     for p in network.parameters():
         p.data = torch.randn(p.shape, generator=generator) * 0.5

@@ -39,7 +39,13 @@ class Ended:
 def load_everything() -> None:
     """Do once what covey does, so that no input waits for imports of its own; nothing but imports stays behind."""
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), contextlib.redirect_stdout(io.StringIO()):
+    unread = io.StringIO()
+    with (
+        tempfile.TemporaryDirectory() as place,
+        contextlib.chdir(place),
+        contextlib.redirect_stdout(unread),
+        contextlib.redirect_stderr(unread),
+    ):
         Path("fleet.csv").write_text("client,a,b\n" + "".join(f"c{i},{i},2\n" for i in range(6)))
         small = [word for name, value in SMALL.items() for word in (f"--{name}", str(value))]
         for words in (
@@ -69,19 +75,23 @@ def forked(
     folder: Path,
     *,
     seconds: int = SECONDS,
+    work: int = SECONDS,
     gigabytes: float = GIGABYTES,
     kill_after: float | None = None,
 ) -> Ended:
     """Do something in a fork of this process, in that folder; what it says goes to files beside the folder.
 
-    An alarm ends it after so many `seconds`, whatever it is doing, and it gets so many `gigabytes` on top of what this
-    process has. `kill_after` so many seconds it is ended by SIGKILL, if it has not ended by then.
+    An alarm ends it after so many `seconds`, whatever it is doing, and so many seconds of `work` of its own do so too,
+    however busy the machine is. It gets so many `gigabytes` on top of what this process has. `kill_after` so many
+    seconds it is ended by SIGKILL, if it has not ended by then.
     """
     said = [folder.with_name(f"{folder.name}.{name}") for name in ("out", "err")]
+    for path in said:
+        path.write_bytes(b"")  # there, even if the fork is ended before it says anything
     began = time.monotonic()
     pid = os.fork()
     if pid == 0:
-        _become(what, folder, said, seconds, gigabytes)
+        _become(what, folder, said, seconds, work, gigabytes)
     if kill_after is not None:
         time.sleep(kill_after)
         os.kill(pid, signal.SIGKILL)  # if it has ended, it is still there to be waited for, and nothing happens
@@ -90,7 +100,7 @@ def forked(
     return Ended(os.waitstatus_to_exitcode(status), out, err, time.monotonic() - began)
 
 
-def _become(what: Callable[[], Any], folder: Path, said: list[Path], seconds: int, gigabytes: float) -> None:
+def _become(what: Callable[[], Any], folder: Path, said: list[Path], seconds: int, work: int, gigabytes: float) -> None:
     code = 1
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -98,6 +108,7 @@ def _become(what: Callable[[], Any], folder: Path, said: list[Path], seconds: in
         limit = _mapped() + int(gigabytes * 2**30)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (work, work + 1))
         os.chdir(folder)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for number, path in enumerate(said, start=1):

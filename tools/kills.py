@@ -19,6 +19,7 @@ import json
 import multiprocessing
 import random
 import signal
+import sqlite3
 import sys
 import tempfile
 import time
@@ -87,7 +88,7 @@ def run_alone(name: str) -> tuple[dict[str, Any], float]:
     with tempfile.TemporaryDirectory(prefix="covey-kills-") as place:
         folder = Path(place, "here")
         folder.mkdir()
-        ended = call(words_of(name), folder, seconds=PATIENCE)
+        ended = call(words_of(name), folder, seconds=PATIENCE, work=PATIENCE)
         if ended.code != 0:
             raise SystemExit(f"{' '.join(words_of(name))} ended with {ended.code}: {ended.err}")
         return summary_of(ended), ended.seconds
@@ -105,20 +106,33 @@ def disturb(job: tuple[int, dict[str, tuple[dict[str, Any], float]]]) -> tuple[s
         folder.mkdir()
         words = words_of(name)
         for _ in range(chance.randint(1, MOST)):
-            ended = call(words, folder, seconds=PATIENCE, kill_after=chance.uniform(0, seconds))
-            if ended.code != -signal.SIGKILL or not list(folder.glob("runs/*/lock")):
+            ended = call(words, folder, seconds=PATIENCE, work=PATIENCE, kill_after=chance.uniform(0, seconds))
+            if ended.code != -signal.SIGKILL or not is_unfinished(folder):
                 break  # too late for a kill, or too early for a run
             kills += 1
-            words = ["resume", "--json"]
+            words = ["resume", f"{name}-digits-1", "--json"]
         else:
-            ended = call(words, folder, seconds=PATIENCE)
+            ended = call(words, folder, seconds=PATIENCE, work=PATIENCE)
         if not kills:
             return name, 0, ""
+        if ended.code == -signal.SIGKILL:  # of a run that had finished, but for its process
+            ended = call(words, folder, seconds=PATIENCE, work=PATIENCE)
         if ended.code != 0:
             return name, kills, f"{name}, number {number}: exit code {ended.code}, {ended.err.strip()}"
         found = summary_of(ended)
     differing = [key for key in SAME if found.get(key) != wanted.get(key)]
     return name, kills, f"{name}, number {number}: {', '.join(differing)} differ" if differing else ""
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether the store has a run that has not finished, read from beside covey."""
+    try:
+        with sqlite3.connect(f"file:{folder / 'runs' / 'covey.db'}?mode=ro", uri=True) as db:
+            found = db.execute("SELECT status FROM runs").fetchall()
+        db.close()
+    except sqlite3.OperationalError:  # no store yet, or no table in it
+        return False
+    return found == [("running",)]
 
 
 def summary_of(ended: Ended) -> dict[str, Any]:

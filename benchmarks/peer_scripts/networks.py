@@ -15,7 +15,8 @@ class CharLstm(nn.Module):
         self.head = nn.Linear(256, 90)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.head(self.lstm(self.embedding(x))[0][:, -1])
+        logits: Tensor = self.head(self.lstm(self.embedding(x))[0][:, -1])
+        return logits
 
 
 def softmax_regression() -> nn.Module:

@@ -53,7 +53,7 @@ class Run:
         return math.nan if found is None else float(found)
 
     def frame(self) -> pd.DataFrame:
-        """The metrics of every round as a pandas DataFrame, a row a round; pandas is not installed with covey."""
+        """The metrics of every round as a pandas DataFrame, a row per round; pandas is not installed with covey."""
         try:
             import pandas as pd
         except ModuleNotFoundError:
@@ -125,6 +125,7 @@ def run(
     edges: int | None = None,
     samples: int | None = None,
     windows: int | None = None,
+    pool: str | None = None,
     test_fraction: float | None = None,
     rounds: int | None = None,
     seed: int | None = None,
@@ -158,8 +159,11 @@ def run(
     stop_at_seconds: float | None = None,
     stop_at_traffic: float | None = None,
     evaluate_every: int | None = None,
+    score_every: Literal["round", "epoch"] | None = None,
+    score_on: Literal["test", "train"] | None = None,
     checkpoint_every: int | None = None,
     executor: str | None = None,
+    address: str | None = None,
     patience: float | None = None,
     mode: Literal["auto", "one-by-one", "stacked", "compiled"] | None = None,
     **options: Any,
@@ -218,7 +222,11 @@ def resume(
 ) -> Run:
     """Go on with a run that was killed; without a name, the latest unfinished one.
 
-    A run that was started with objects (a fleet of one's own, a module) needs the same objects again. A run whose
+    out: folder of the store that keeps it
+    algorithm, fleet, model: the objects it was started with, where it was started with any
+    callbacks: each sees a `Report` after every round and may return True to stop
+
+    A run whose
     settings name code (`./mine.py:Pairs`) needs `allow_code`: the store may be a stranger's.
     """
     parts: dict[str, Any] = {"algorithm": algorithm, "fleet": fleet, "module": model}

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import BadValue
 from covey.ragged import Indices as Indices
 from covey.ragged import Ragged
 
 Counts = NDArray[np.int64]
+
+CLIENTS, PARTITION, EDGES = 50, "dirichlet:0.1", 5
+"""What a fleet is unless told, on the command line as in Python; fewer edges where there are fewer clients."""
 
 _EXACT = 2**53  # up to here floats hold every whole number
 
@@ -37,13 +40,27 @@ class FleetData:
     test_of: Ragged
     classes: int
 
+    if TYPE_CHECKING:  # lists are taken as well; what is kept is arrays
+
+        def __init__(
+            self,
+            name: str,
+            x: ArrayLike,
+            y: ArrayLike,
+            test_x: ArrayLike,
+            test_y: ArrayLike,
+            train_of: Sequence[ArrayLike],
+            test_of: Sequence[ArrayLike],
+            classes: int,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         for field, value in checked_samples(self.x, self.y, self.test_x, self.test_y, self.classes).items():
             object.__setattr__(self, field, value)
         for field in ("train_of", "test_of"):
             object.__setattr__(self, field, _checked_owners(field, getattr(self, field), len(self.y)))
         if len(self.train_of) != len(self.test_of):
-            raise BadValue("test_of", f"lists of {len(self.test_of)} clients", f"one a client: {len(self.train_of)}")
+            raise BadValue("test_of", f"lists of {len(self.test_of)} clients", f"one per client: {len(self.train_of)}")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,8 +96,20 @@ class Fleet:
     data: FleetData | None = None
     distances: NDArray[np.float64] | None = None
 
+    if TYPE_CHECKING:  # lists are taken as well; what is kept is arrays
+
+        def __init__(
+            self,
+            labels: ArrayLike,
+            edge_of: ArrayLike | None = None,
+            names: Sequence[str] | None = None,
+            window_of: ArrayLike | None = None,
+            data: FleetData | None = None,
+            distances: ArrayLike | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
-        labels = whole_numbers("labels", self.labels, "counts from 0 up, a row a client and a column a class")
+        labels = whole_numbers("labels", self.labels, "counts from 0 up, a row per client and a column per class")
         if labels.ndim != 2 or 0 in labels.shape:
             raise BadValue("labels", labels.shape, "a table of at least one client by at least one class")
         if (labels < 0).any() or labels.sum(dtype=np.float64) >= _EXACT:
@@ -88,14 +117,14 @@ class Fleet:
         object.__setattr__(self, "labels", labels)
         for name in ("edge_of", "window_of"):
             if getattr(self, name) is not None:
-                allowed = f"{len(labels)} whole numbers from 0 up, one a client"
+                allowed = f"{len(labels)} whole numbers from 0 up, one per client"
                 given = whole_numbers(name, getattr(self, name), allowed)
                 if given.shape != (len(labels),) or (given < 0).any():
                     raise BadValue(name, given.tolist(), allowed)
                 object.__setattr__(self, name, given)
         if self.names is not None:
             if isinstance(self.names, str) or len(self.names) != len(labels):
-                raise BadValue("names", self.names, f"{len(labels)} texts, one a client")
+                raise BadValue("names", self.names, f"{len(labels)} texts, one per client")
             object.__setattr__(self, "names", tuple(map(str, self.names)))
         if self.data is not None:
             self._check_data(self.data)
@@ -112,15 +141,18 @@ class Fleet:
     @classmethod
     def load(
         cls,
-        data: str,
+        data: object = "digits",
         *,
-        clients: int,
-        partition: object = "iid",
-        edges: int = 1,
+        clients: int | None = None,
+        partition: object = None,
+        edges: int | None = None,
         seed: int = 0,
         **options: Any,
     ) -> Fleet:
-        """A fleet on a named data set, split by a named partition: `covey.load_fleet`, which says what each means."""
+        """A fleet on data by name or of one's own, split by a partition: `covey.load_fleet` says what each means.
+
+        Unless told it is the fleet of `covey run` and `covey compare`.
+        """
         if cls.maker is None:
             raise RuntimeError("Fleet.load needs covey.data: import it, or use covey.Fleet")
         return cls.maker(data, clients=clients, partition=partition, edges=edges, seed=seed, **options)
@@ -148,6 +180,11 @@ class Fleet:
         if self.edge_of is None:
             return [list(range(self.clients))]
         return [np.flatnonzero(self.edge_of == e).tolist() for e in np.unique(self.edge_of)]
+
+    @property
+    def called(self) -> Sequence[str]:
+        """What every client is called: its name, else its number."""
+        return self.names if self.names is not None else [str(i) for i in range(self.clients)]
 
     def edge(self, client: int) -> int:
         """The edge that client is attached to."""
@@ -191,9 +228,9 @@ def checked_samples(x: object, y: object, test_x: object, test_y: object, classe
         raise BadValue("classes", classes, "a whole number from 1 up")
     found: dict[str, Any] = {"classes": int(classes)}
     for field, labels, given, along in (("x", "y", x, y), ("test_x", "test_y", test_x, test_y)):
-        samples = _array(field, given, "an array of numbers, one row a sample")
+        samples = _array(field, given, "an array of numbers, one row per sample")
         if samples.dtype.kind not in "iubf" or samples.ndim < 1:
-            raise BadValue(field, f"of type {samples.dtype}", "an array of numbers, one row a sample")
+            raise BadValue(field, f"of type {samples.dtype}", "an array of numbers, one row per sample")
         allowed = f"one class a row of {field}, from 0 to {classes - 1}"
         of = whole_numbers(labels, along, allowed)
         if of.shape != samples.shape[:1]:
@@ -239,7 +276,9 @@ def _checked_distances(distances: Any, clients: int) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise BadValue("distances", type(distances).__name__, "a table of numbers, clients by clients") from None
     if table.shape != (clients, clients):
-        raise BadValue("distances", table.shape, f"a table of {clients} by {clients}, one row and one column a client")
+        raise BadValue(
+            "distances", table.shape, f"a table of {clients} by {clients}, one row and one column per client"
+        )
     if not (np.isfinite(table).all() and (table >= 0).all()):
         raise BadValue("distances", float(table.min()), "finite numbers from 0 up")
     return table

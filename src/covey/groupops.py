@@ -46,7 +46,7 @@ Progress = Callable[[str], None]
 
 
 def measure_secure(sizes: Sequence[int], values: int, progress: Progress = lambda _: None) -> Measured:
-    """The secure mean of so many values: the mean over the members, the best of three."""
+    """The secure mean of this many values: the mean over the members, the best of three."""
     rows = []
     for size in sizes:
         progress(f"secure aggregation, {size} clients")
@@ -77,7 +77,7 @@ def measure_backdoor(sizes: Sequence[int], values: int, progress: Progress = lam
 
 
 def measure_training(samples: Sequence[int], model: str, batch: int, progress: Progress = lambda _: None) -> Measured:
-    """An epoch of one client over so many made-up images of 28 x 28 pixels."""
+    """An epoch of one client over this many made-up images of 28 x 28 pixels."""
     most = max(samples)
     x = np.zeros((most, *SHAPE), dtype=np.float32)
     y = np.zeros(most, dtype=np.int64)

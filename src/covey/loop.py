@@ -10,7 +10,8 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,7 +25,7 @@ from covey import seeds
 from covey.algorithms import Algorithm, Outcome
 from covey.checkpoint import fingerprint
 from covey.effort import check_effort
-from covey.errors import BadPlan, BadValue, RunFailed
+from covey.errors import BadPlan, BadValue, CoveyError, RunFailed
 from covey.execute.effects import Answer, Executor, Job
 from covey.execute.evaluate import Evaluator
 from covey.execute.layout import Layout
@@ -32,12 +33,14 @@ from covey.execute.local import Training
 from covey.execute.walk import Brief, Walked, walk
 from covey.fleet import Fleet
 from covey.local import Rule
-from covey.merge import Merges, Moment, ServerStep
+from covey.merge import Merges, Moment, RunningMean, ServerStep
 from covey.meter import Meter, Ran
 from covey.plan import Forest, Mesh, Place, Plan
 from covey.progress import Progress, check, pack, unpack
 
 TRIES = 5  # of a round below its quorum
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What code raises that is given data of a shape it does not know."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class Limits:
     target_accuracy: float | None = None
     at_most: Mapping[str, float] = field(default_factory=dict)
     evaluate_every: int = 1
+    score_every: str = "round"
     checkpoint_every: int = 1
     quorum: float = 0.0
     patience: float | None = None
@@ -117,6 +121,9 @@ class Loop:
         self.meters, self.recorder = meters, recorder
         self.model_bytes = layout.size * 4
         self._sizes = fleet.sizes.tolist()
+        self._hides = bool(getattr(ways.merges.clients, "hides", False))
+        self._noted: set[tuple[str, str]] = set()
+        self._resumed: int | None = None  # the round that follows the checkpoint this run went on from
         self._tickets = itertools.count()  # no two jobs of a run share one, so that late answers are told apart
 
     @property
@@ -155,6 +162,10 @@ class Loop:
                 self.recorder.add_round(progress.round, metrics, self.checkpoint(progress) if keep else None)
         return self.summary(progress)
 
+    def next_plan(self, progress: Progress) -> Plan:
+        """The plan of the round that comes next."""
+        return self._plan(progress, progress.round + 1, 0)
+
     def summary(self, progress: Progress) -> dict[str, Any]:
         """What the run came to; a score that is not a number is none."""
         scores = {"accuracy": None, "loss": None} | progress.last
@@ -169,14 +180,24 @@ class Loop:
         """Refuse, with a ValueError, a checkpoint's data that is not of this run's shape."""
         remembers = self.ways.rule.remembers
         check(data, size=self.layout.size, clients=self.fleet.clients, remembers=remembers)
+        try:
+            self._plan(
+                unpack({name: value for name, value in data.items() if name != "executor"}), data["round"] + 1, 0
+            )
+        except CoveyError:
+            pass  # there is a reason not to go on, which the round itself will say
+        except UNREADABLE as error:
+            raise ValueError(f"the algorithm can make no plan of its state ({_named(error)})") from error
         self.executor.restore(data["executor"])  # which refuses what is no state of its own; last, as it is taken then
 
     def restore(self, data: Mapping[str, Any]) -> Progress:
         """The progress that a checkpoint's data holds; the executor goes back to its state."""
         self.executor.restore(data["executor"])
-        return unpack({name: value for name, value in data.items() if name != "executor"})
+        progress = _progress(data)
+        self._resumed = progress.round + 1
+        return progress
 
-    def _round(self, progress: Progress) -> tuple[Plan, dict[str, float]]:
+    def _round(self, progress: Progress) -> tuple[Plan, dict[str, Any]]:
         """One round, tried again with another draw where too few answered; its plan and what its merges counted."""
         begun = time.perf_counter()
         progress.round += 1
@@ -195,7 +216,7 @@ class Loop:
         progress.home = _home(progress.home, plan)
         self._learn(progress, before, walked, dict(sorted(notes.updates.items())))  # whoever was first
         progress.seconds += time.perf_counter() - begun
-        return plan, dict(walked.counts)
+        return plan, dict(walked.counts) | self._inside(progress, plan, notes)
 
     def _try(self, progress: Progress, attempt: int) -> tuple[Plan, Walked, _Notes]:
         """Plan the round and walk the plan; traffic and costs count whatever comes of it."""
@@ -204,7 +225,7 @@ class Loop:
             self._check_effort(plan)
         except BadValue as error:
             raise RunFailed(f"round {progress.round} cannot be done: {error}") from None
-        notes = _Notes(self.algorithm.keeps_updates)
+        notes = _Notes(self.algorithm.keeps_updates, self.limits.score_every == "epoch")
         brief = self._brief(progress, attempt)
         walked = walk(
             plan, progress.models, self._sizes, self.executor, progress.where, brief=brief, observe=notes.take
@@ -222,7 +243,7 @@ class Loop:
         rng = seeds.generator(self.seed, round, "plan", attempt)
         plan = self.algorithm.plan(round, self.fleet, progress.state, rng)
         plans.check(plan, self.fleet.clients)
-        return plan
+        return plans.by_epoch(plan, self.ways.training.epochs) if self.limits.score_every == "epoch" else plan
 
     def _check_effort(self, plan: Plan) -> None:
         training, sizes = self.ways.training, self.fleet.sizes.tolist()
@@ -240,6 +261,7 @@ class Loop:
             merges=self.ways.merges,
             trained=self.layout.trained,
             fault=_fault,
+            singly=self.algorithm.keeps_updates or self.limits.score_every == "epoch",
             patience=self.limits.patience,
             tickets=self._tickets,
         )
@@ -269,9 +291,23 @@ class Loop:
             rng = seeds.generator(self.seed, progress.round, "server", slot)
             moment = Moment(progress.round, rng, plans.trainings(child))
             memory = progress.server.setdefault(slot, {})
-            stepped = self.ways.server.step(old[:trained], new[:trained], memory, moment)
+            with self._reading(progress.round, "server's step"):
+                stepped = self.ways.server.step(old[:trained], new[:trained], memory, moment)
             walked.models[slot] = torch.cat([stepped, new[trained:]])
             _check_finite(walked.models[slot], f"what the server's step made in round {progress.round}", "its rate")
+
+    @contextmanager
+    def _reading(self, round: int, who: str) -> Iterator[None]:
+        """What they cannot read right after a resumption stood in the checkpoint; later it is their own fault."""
+        try:
+            yield
+        except CoveyError:
+            raise
+        except UNREADABLE as error:
+            if round != self._resumed:
+                raise
+            what = f"the {who} cannot go on from what the checkpoint of round {round - 1} says it remembered"
+            raise RunFailed(f"round {round} failed: {what} ({_named(error)})") from error
 
     def _quorate(self, walked: Walked, round: int, attempt: int) -> bool:
         """Whether enough of the trainings came to something; what was lost goes into the log."""
@@ -296,6 +332,12 @@ class Loop:
             remedy = "lower lr" if any("finite" in text for text in found) else "ask clients that can answer"
         return f"round {round} failed {TRIES} times: {wanted} ({what}); {remedy}"
 
+    def note_once(self, round: int, kind: str, text: str) -> None:
+        """An event, unless this process has said the same before."""
+        if (kind, text) not in self._noted:
+            self._noted.add((kind, text))
+            self._note(round, kind, text)
+
     def _note(self, round: int, kind: str, text: str) -> None:
         if self.recorder is not None:
             self.recorder.add_event(round, kind, text)
@@ -311,16 +353,17 @@ class Loop:
             trained=sorted(walked.trained),
             lost=sorted(walked.lost),
             updates=updates,
-            asked=self.evaluator,
+            asked=_Discreet(self, progress.round) if self._hides else self.evaluator,
             views=self.layout.params,
         )
         rng = seeds.generator(self.seed, progress.round, "learn")
-        progress.state = self.algorithm.learn(progress.state, outcome, rng)
+        with self._reading(progress.round, "algorithm"):
+            progress.state = self.algorithm.learn(progress.state, outcome, rng)
         progress.traffic += outcome.traffic
         progress.where = _where(outcome, walked)
         progress.models = [model.clone() for model in outcome.models]
         progress.home = np.asarray(outcome.home, dtype=np.int64)
-        progress.server = {slot: memory for slot, memory in progress.server.items() if slot < len(progress.models)}
+        progress.server = _memories(progress.server, outcome, walked)
         if not (progress.home < len(progress.models)).all():
             raise BadPlan(f"a client calls model {progress.home.max()} its own; there are {len(progress.models)}")
 
@@ -330,6 +373,23 @@ class Loop:
         progress.seconds += time.perf_counter() - begun
         progress.last = {name: value for name, value in vars(scores).items() if math.isfinite(value)}
         return progress.last
+
+    def _inside(self, progress: Progress, plan: Plan, notes: _Notes) -> dict[str, Any]:
+        """Scores inside the round: of the mean of all clients' models after each of their epochs but the last.
+
+        Clients that train one after another have no such mean: their rounds have no scores inside.
+        """
+        counts = set(notes.visits.values())
+        if not notes.means or len(counts) != 1 or plans.epochs(plan, 1) != counts.pop():
+            return {}
+        ended = progress.spent.get("epochs", 0.0)
+        home = np.zeros(self.fleet.clients, dtype=np.int64)
+        points = []
+        for visit, mean in sorted(notes.means.items())[:-1]:
+            scores = self.evaluator.scores([mean.close(())], home)
+            told = {"epochs": ended - len(notes.means) + visit + 1, "accuracy": scores.accuracy, "loss": scores.loss}
+            points.append({name: value for name, value in told.items() if math.isfinite(value)})
+        return {"inside": points}
 
     def _metrics(self, progress: Progress) -> dict[str, Any]:
         tiers = {f"{a}-{b}": count * self.model_bytes for (a, b), count in sorted(progress.traffic.items())}
@@ -344,15 +404,47 @@ class Loop:
         }
 
 
+def _progress(data: Mapping[str, Any]) -> Progress:
+    return unpack({name: value for name, value in data.items() if name != "executor"})
+
+
+def _named(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+@dataclass(frozen=True)
+class _Discreet:
+    """Asks clients whose updates are hidden: not for gradients, which tell as much; for losses, and says so."""
+
+    loop: Loop
+    round: int
+
+    def gradients(self, model: Tensor, clients: Sequence[int]) -> NDArray[np.float32]:
+        """Nobody's."""
+        name = type(self.loop.algorithm).__name__
+        raise BadValue("merge", "secure", f"another with {name}, which asks every client for its gradient")
+
+    def losses(self, models: Sequence[Tensor], clients: Sequence[int]) -> NDArray[np.float64]:
+        """As the evaluator gives them."""
+        self.loop.note_once(self.round, "secure", "clients send their losses in the clear, beside hidden updates")
+        return self.loop.evaluator.losses(models, clients)
+
+
 @dataclass
 class _Notes:
     """What is kept of the trainings of one try: updates where the algorithm wants them, changes of memories."""
 
     keeps_updates: bool
+    keeps_means: bool = False
+    means: dict[int, RunningMean] = field(default_factory=dict)  # of the clients' models, after each of their trainings
+    visits: Counter[int] = field(default_factory=Counter)
     updates: dict[int, Tensor] = field(default_factory=dict)
     changes: list[Mapping[str, Tensor]] = field(default_factory=list)
 
     def take(self, job: Job, answer: Answer) -> None:
+        if self.keeps_means:
+            self.means.setdefault(job.visit, RunningMean()).add(job.client, answer.model, answer.samples)
+            self.visits[job.client] += 1
         if self.keeps_updates:
             self.updates[job.client] = answer.model - job.model
         if answer.changes:
@@ -399,6 +491,16 @@ def _where(outcome: Outcome, walked: Walked) -> list[Place | None]:
         for k, (model, place) in enumerate(kept)
     ]
     return (places + [None] * len(outcome.models))[: len(outcome.models)]
+
+
+def _memories(server: dict[int, dict[str, Tensor]], outcome: Outcome, walked: Walked) -> dict[int, dict[str, Tensor]]:
+    """The server's memories after `learn`: a memory goes with its model, and a model that `learn` made has none."""
+    memory_of = {id(model): server[slot] for slot, model in enumerate(walked.models) if slot in server}
+    return {
+        slot: {name: value.clone() for name, value in memory_of[id(model)].items()}  # one each, as copies part ways
+        for slot, model in enumerate(outcome.models)
+        if id(model) in memory_of
+    }
 
 
 def _home(home: NDArray[np.int64], plan: Plan) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from covey.plan import Place, Plan
+from covey.plan import Place, Plan, epochs
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,3 +28,14 @@ class Meter(Protocol):
 
     def after(self, ran: Ran) -> Mapping[str, float]:
         """What all rounds up to this one have cost, by name; stored with the round's metrics."""
+
+
+class EpochMeter:
+    """The epochs that have been trained one after another, over which papers draw accuracy; `usual`: of a Train."""
+
+    def __init__(self, usual: int) -> None:
+        self.usual = usual
+
+    def after(self, ran: Ran) -> dict[str, float]:
+        """The epochs with this round's."""
+        return {"epochs": ran.spent.get("epochs", 0.0) + epochs(ran.plan, self.usual)}

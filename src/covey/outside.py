@@ -23,6 +23,7 @@ from covey.errors import CoveyError
 
 T = TypeVar("T")
 
+FILES = (".toml", ".csv", ".npz")  # that words name, and that hold no code
 LONGEST = 4096  # letters of a word; paths on Linux are no longer
 
 _NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
@@ -58,7 +59,7 @@ def address(word: str) -> tuple[Address, str | None] | None:
     True
     """
     match = _WORD.fullmatch(word) if len(word) <= LONGEST else None
-    if match and match["place"].endswith(".toml"):  # a file, and none of code
+    if match and match["place"].endswith(FILES):  # a file, and none of code
         return None
     return match and (Address(match["place"], match["name"]), match["rest"])
 

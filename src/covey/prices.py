@@ -29,7 +29,7 @@ class Prices:
         return max(0.0, float(np.polyval(self.group, size)))
 
     def train_seconds(self, samples: float) -> float:
-        """H_i(n_i): what one epoch over so many samples costs a client."""
+        """H_i(n_i): what one epoch over this many samples costs a client."""
         return max(0.0, float(np.polyval(self.train, samples)))
 
 

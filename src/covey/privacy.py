@@ -66,7 +66,10 @@ def noise_of(merge: object) -> float:
 
 @lru_cache(maxsize=1024)
 def epsilon(noise: float, *, rounds: int, steps: int = 1, rate: float = 1.0, delta: float = 1e-5) -> float:
-    """Epsilon of so many rounds, each with so many noisy merges, that a client takes part in with that chance.
+    """Epsilon, for that `delta`, of what a client gives away in `rounds` rounds.
+
+    `noise`: its standard deviation over the length that updates are clipped to; `steps`: noisy merges per round;
+    `rate`: the chance that a client takes part in a round.
 
     >>> round(epsilon(1.0, rounds=1), 2), epsilon(1.1, rounds=100, rate=0.1) < epsilon(1.1, rounds=100)
     (4.73, True)

@@ -80,6 +80,8 @@ def check(data: Mapping[str, Any], *, size: int, clients: int, remembers: Collec
     """
     fit(dict(data), SHAPE)
     models, home, shared = data["models"], data["home"], data["shared"]
+    if data["round"] < 0:
+        raise ValueError(f"its round is {data['round']}")
     if not models or not all(_is_vector(model, size) for model in models):
         raise ValueError(f"its models are not vectors of {size} numbers")
     if home.shape != (clients,) or home.dtype.kind != "i":

@@ -24,7 +24,7 @@ T = TypeVar("T")
 ENTRY_POINTS = "covey.parts"
 
 # Addresses anywhere in a text, since words may be values of words: files and dotted modules, and single names.
-_FAR = re.compile(r"\.py:[^\W\d]|[^\W\d]\w*\.[^\W\d]\w*(?<!\.toml):[^\W\d]")
+_FAR = re.compile(r"\.py:[^\W\d]|[^\W\d]\w*\.[^\W\d]\w*(?<!\.toml)(?<!\.csv)(?<!\.npz):[^\W\d]")
 _NEAR = re.compile(r"(?<![\w.\-/\\])(?=([^\W\d]\w*:[^\W\d]\w*))")
 
 
@@ -200,7 +200,7 @@ only with --allow-code (allow_code=True in Python)
     """
     for key, value in settings.items():
         for text in _texts((key, value)):
-            if _FAR.search(text) or any(names_code(near[1]) for near in _NEAR.finditer(text)):
+            if _FAR.search(text) or any(map(names_code, {near[1] for near in _NEAR.finditer(text)})):
                 allowed = "a name, since files and stored runs may name code only with --allow-code"
                 raise BadValue(f"{key} of {source}", text, f"{allowed} (allow_code=True in Python)")
 

@@ -37,7 +37,7 @@ def own_sampling(thing: object) -> Weigh:
         except Unloadable as error:
             raise BadValue("sampling", thing.__name__, f"one that can weigh these groups ({error})") from error
         if found.shape != covs.shape or not np.isfinite(found).all():
-            raise BadValue("sampling", thing.__name__, f"one that gives {len(covs)} finite numbers, one a group")
+            raise BadValue("sampling", thing.__name__, f"one that gives {len(covs)} finite numbers, one per group")
         return found
 
     return weigh

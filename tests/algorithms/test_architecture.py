@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from tests.fakes import small_fleet
+from tests.narrow import a
 
 import covey
 from covey.algorithms import ALGORITHMS, Architecture, make_algorithm
@@ -77,7 +78,7 @@ def test_ring_stars():
     plan, groups = planned(shape="ring-stars", groups=3, tau2=2)
     assert isinstance(plan, Ring)
     assert all(isinstance(star, Star) and star.rounds == 2 for star in plan.children)
-    assert {star.at for star in plan.children} == {edge(k) for k in range(3)}
+    assert {a(Star, star).at for star in plan.children} == {edge(k) for k in range(3)}
     assert sorted(sorted(order(star)) for star in plan.children) == sorted(sorted(members) for members in groups)
 
 
@@ -175,9 +176,9 @@ def test_star_rings_weigh_groups_by_their_samples_not_by_visits():
     plan = algorithm.plan(1, fleet, state, np.random.default_rng(0))
     # the first ring visits its two clients two or three times each, the second visits one of its four twice
     assert [trainings(ring) for ring in plan.children] == [5, 5]
-    assert plan.weights == (1 + 2, 4 + 8 + 16 + 32)
+    assert a(Star, plan).weights == (1 + 2, 4 + 8 + 16 + 32)
     chains = Architecture(shape="star-rings", chains=2).plan(1, fleet, state, np.random.default_rng(0))
-    assert chains.weights == (3, 60)
+    assert a(Star, chains).weights == (3, 60)
 
 
 @pytest.mark.parametrize("shape", ["stars", "rings"])
@@ -206,7 +207,7 @@ def test_one_global_model_is_everybodys():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_has_a_name_of_its_own(shape):
     algorithm = make_algorithm(shape, {"tau2": 2} if shape.endswith("stars") else {})
-    assert algorithm.shape == shape
+    assert a(Architecture, algorithm).shape == shape
     assert ALGORITHMS.entry(shape).summary.lower().startswith(shape)
     other = "ring" if shape == "star" else "star"
     with pytest.raises(BadValue, match=f"shape is '{other}'; allowed is '{shape}', which is what '{shape}' stands for"):
@@ -282,7 +283,7 @@ def test_weights_of_star_rings_are_those_of_the_sampled_clients():
         algorithm = Architecture(shape="star-rings", sample=3)
         state = {"groups": [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]], "seed": 0}
         plan = algorithm.plan(1, FLEET, state, np.random.default_rng(seed))
-        assert plan.weights == tuple(sum(int(FLEET.sizes[i]) for i in clients(ring)) for ring in plan.children)
+        assert a(Star, plan).weights == tuple(sum(int(FLEET.sizes[i]) for i in clients(ring)) for ring in plan.children)
 
 
 @pytest.mark.parametrize("shape", ["ring-stars", "ring-rings"])
@@ -297,6 +298,6 @@ def test_groups_have_rings_of_their_own():
     same = []
     for round in range(1, 6):
         plan = Architecture(shape="rings").plan(round, FLEET, state, np.random.default_rng(0))
-        a, b = ([i % 6 for i in order(ring)] for ring in plan.children)
-        same.append(a == b)
+        one, other = ([i % 6 for i in order(ring)] for ring in plan.children)
+        same.append(one == other)
     assert not all(same)

@@ -1,5 +1,6 @@
 import numpy as np
 from tests.algorithms.tiny import close, fleet_of, mean, run, step
+from tests.narrow import order
 
 from covey.algorithms import Astraea
 from covey.plan import Ring, Star, clients
@@ -21,8 +22,8 @@ def test_two_passes_are_two_trainings_of_everybody():
     fleet = fleet_of([P], [Q])
     plan = Astraea(gamma=2, passes=2).plan(1, fleet, {}, np.random.default_rng(0))
     (ring,) = plan.children
-    order = [leaf.client for leaf in ring.children]
-    assert sorted(order[:2]) == sorted(order[2:]) == [0, 1]
+    visited = order(ring)
+    assert sorted(visited[:2]) == sorted(visited[2:]) == [0, 1]
     progress = run(Astraea(gamma=2, passes=2), fleet)
     routes = [(a, b, c, d) for a, b in ((P, Q), (Q, P)) for c, d in ((P, Q), (Q, P))]
     ends = []
@@ -66,5 +67,5 @@ def test_the_order_in_a_mediator_is_random():
     fleet = fleet_of(*[[P]] * 6)
     plans = [Astraea(gamma=6, passes=3).plan(1, fleet, {}, np.random.default_rng(s)).children[0] for s in range(3)]
     for ring in plans:
-        order = [leaf.client for leaf in ring.children]
-        assert not order[:6] == order[6:12] == order[12:]
+        visited = order(ring)
+        assert not visited[:6] == visited[6:12] == visited[12:]

@@ -1,14 +1,18 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.narrow import known, order
 from tests.tiny import fleet_of, loop_of, model_after, random_fleet, small_network, two_weights
 
 from covey.algorithms import GroupFEL, make_algorithm
+from covey.algorithms.base import Outcome
+from covey.algorithms.group_fel import form_groups
 from covey.errors import BadValue, RunFailed
 from covey.fleet import Fleet
-from covey.grouping import GROUPINGS
+from covey.grouping import GROUPINGS, group
 from covey.plan import Star, Train, clients, edge
 from covey.theory import PRICES, total_cost
 
@@ -63,7 +67,7 @@ def test_balanced_groups_come_more_often():
         assert clients(plan) == {0, 1}
 
 
-def weights_by_hand(aggregation: str, replacement: bool = False) -> Star:
+def weights_by_hand(aggregation: Any, replacement: bool = False) -> Star:
     # Group CoVs 1/2 and 1: RCoV p = 2/3, 1/3; samples 4 and 8 of 12.
     fleet = Fleet([[3, 1], [8, 0]])
     algorithm = GroupFEL(sampling="rcov", sample=1.0, aggregation=aggregation, replacement=replacement)
@@ -111,7 +115,7 @@ def test_stabilised_weights_are_eq_39():
 def test_plain_weights_are_samples():
     assert weights_by_hand("plain").weights is None  # a Star's own way
     drawn = weights_by_hand("plain", replacement=True)
-    times = {star.children[0].client: w for star, w in zip(drawn.children, drawn.weights, strict=True)}
+    times = {order(star)[0]: w for star, w in zip(drawn.children, known(drawn.weights), strict=True)}
     assert sum(w / {0: 4, 1: 8}[client] for client, w in times.items()) == 2  # as often as they were drawn
 
 
@@ -122,8 +126,8 @@ def test_eq_4_with_replacement_is_unbiased():
     generator, total = rng(), np.zeros(2)
     for _ in range(4000):
         plan = algorithm.plan(1, fleet, {"groups": [[0], [1]]}, generator)
-        for star, weight in zip(plan.children, plan.weights, strict=True):
-            total[star.children[0].client] += weight
+        for star, weight in zip(plan.children, known(plan.weights), strict=True):
+            total[order(star)[0]] += weight
     assert total / 4000 == pytest.approx([4 / 12, 8 / 12], abs=0.02)
 
 
@@ -142,7 +146,11 @@ def test_groups_are_formed_anew_every_r_rounds():
     loop = loop_of("group-fel", fleet, small_network(), grouping="random", min_size=3, regroup=2, rounds=4, lr=0.01)
     progress = loop.begin()
     seen = [progress.state["groups"]]
-    loop.go(progress, [lambda report: seen.append(progress.state["groups"]) or False])
+
+    def note(report: object) -> None:
+        seen.append(progress.state["groups"])
+
+    loop.go(progress, [note])
     assert [seen[t] == seen[t - 1] for t in range(1, 5)] == [True, False, True, False]
 
 
@@ -248,7 +256,7 @@ def test_distances_of_the_fleet_reach_groupings_that_look_at_them():
         random_fleet((4,) * 6),
         distances=np.kron(np.eye(3), np.zeros((2, 2))) + 9 * np.kron(1 - np.eye(3), np.ones((2, 2))),
     )
-    settings = {"grouping": "kmedoids", "min_size": 2}
+    settings: Any = {"grouping": "kmedoids", "min_size": 2}
     starts = [GroupFEL(**settings).start(fleet, np.random.default_rng(seed))["groups"] for seed in range(6)]
     assert [[0, 1], [2, 3], [4, 5]] in [sorted(map(sorted, groups)) for groups in starts]
     by_edge = fleet.with_edges([0, 0, 0, 1, 1, 1])
@@ -282,3 +290,39 @@ def test_gradients_for_a_grouping_are_sent_to_the_edges():
         sent.append(progress.traffic[("client", "edge")])
     # every round 5 models a client (K = 5); 12 gradients before round 1 and after rounds 2 and 4
     assert sent == [12, 4 * 5 * 12 + 3 * 12, 0, 4 * 5 * 12]
+
+
+def test_the_number_of_sampled_groups_is_rounded():
+    # 8 groups: a fifth is 1.6, so 2; 0.05 is 0.4, but at least 1
+    fleet, state = Fleet(np.ones((8, 2), dtype=int)), {"groups": [[i] for i in range(8)]}
+    counts = [len(GroupFEL(sample=share).plan(1, fleet, state, rng()).children) for share in (0.2, 0.05)]
+    assert counts == [2, 1]
+
+
+def test_what_every_edge_gives_its_grouping(monkeypatch):
+    asked = []
+
+    def noted(name, labels, **given):
+        asked.append(given)
+        return group(name, labels, **given)
+
+    monkeypatch.setattr("covey.algorithms.group_fel.group", noted)
+    fleet = random_fleet(SIZES, edge_of=EDGES)
+    gradients = np.arange(12, dtype=np.float32)[:, None] + np.ones((12, 3), dtype=np.float32)
+    form_groups("fl-hc", fleet, 3, rng(), gradients=gradients)
+    for given, members in zip(asked, fleet.by_edge, strict=True):
+        assert given["sizes"].tolist() == [SIZES[i] for i in members]
+        assert given["updates"][:, 0].tolist() == [i + 1 for i in members]
+
+
+def test_groups_are_not_formed_twice_before_the_first_round():
+    fleet = random_fleet(SIZES)
+    algorithm = GroupFEL(grouping="random", min_size=3, regroup=1)
+    state = algorithm.start(fleet, rng())
+    before = Outcome(0, fleet, [torch.zeros(2)], [], np.zeros(12, np.int64))
+    assert algorithm.learn(state, before, np.random.default_rng(9)) is state
+
+
+def test_an_unknown_sampling_is_refused():
+    with pytest.raises(BadValue, match="esrcov"):
+        make_algorithm("group-fel", {"sampling": "esrcof"})

@@ -46,3 +46,14 @@ def test_a_plan_names_its_epochs_edges_and_sample():
     for seed in range(8):  # one client is one edge's: the others sit the round out
         taken = HierFAVG(sample=1 / 6).plan(1, fleet, {}, np.random.default_rng(seed))
         assert [len(star.children) for star in taken.children] == [1]
+
+
+def test_clients_may_send_to_the_cloud_themselves():
+    fleet = fleet_of([P], [Q], [R, R], edge_of=[0, 0, 1])
+    usual, direct = (run(HierFAVG(tau2=3, direct=direct), fleet, rounds=2) for direct in (False, True))
+    assert close(usual.models[0], direct.models[0].tolist())
+    # two of three averages at the edges, the third at the cloud, which all three clients get and send a model for
+    assert direct.traffic[("client", "edge")] == 2 * 2 * 3
+    assert direct.traffic[("client", "cloud")] == direct.traffic[("cloud", "client")] == 2 * 3
+    flat = HierFAVG(tau2=1, direct=True).plan(1, fleet, {}, np.random.default_rng(0))
+    assert {child.at.kind for child in flat.children if isinstance(child, Star)} == {"cloud"}

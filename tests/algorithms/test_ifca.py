@@ -68,6 +68,9 @@ def test_a_model_that_blew_up_is_not_picked():
         def losses(self, models, clients):
             return np.array([[np.nan, 2.0], [1.0, 3.0]])
 
+        def gradients(self, model, clients):
+            raise NotImplementedError("IFCA asks for losses only")
+
     outcome = Outcome(1, fleet_of([P], [Q]), [torch.zeros(2)] * 2, [], np.zeros(2, np.int64), asked=Asked())
     assert IFCA(k=2).learn({}, outcome, np.random.default_rng(0)) == {"pick": [1, 0]}
 

@@ -1,19 +1,21 @@
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from tests.algorithms.tiny import Two, close, fleet_of, mean, run, step
+from tests.narrow import a, known
 
 from covey.algorithms import IHCFL, FedAvg, make_algorithm
-from covey.algorithms.base import Outcome
+from covey.algorithms.base import Outcome, State
 from covey.algorithms.ihc_fl import _line
 from covey.errors import BadValue, RunFailed
 from covey.experiment import Experiment
 from covey.experiment.assembly import assemble
 from covey.grouping import group
-from covey.plan import Mesh, client, clients, transfers
+from covey.plan import Forest, Mesh, Star, Train, client, clients, transfers
 
 P, Q = (1.0, 0), (2.0, 1)
 STATE = {"clusters": [[2, 0], [1, 3], [5, 4]], "links": [[0, 1], [1, 2]], "dead": []}
@@ -75,13 +77,13 @@ def outcome(round, lost=()):
 
 def test_a_head_that_dies_is_replaced_by_the_next_best():
     algorithm = IHCFL(kill=(4,))
-    state = {"clusters": [[2, 0, 3], [1], [5, 4]], "links": [[0, 1], [1, 2]], "dead": []}
+    state: State = {"clusters": [[2, 0, 3], [1], [5, 4]], "links": [[0, 1], [1, 2]], "dead": []}
     state = algorithm.learn(state, outcome(3), np.random.default_rng(0))
     assert state["dead"] == [2]
     assert state["clusters"][0] == [0, 3, 2]
     plan = algorithm.plan(4, six(), state, np.random.default_rng(0))
     assert isinstance(plan, Mesh)
-    assert str(plan.children[0].at) == "client 0"
+    assert str(a(Star, plan.children[0]).at) == "client 0"
     assert clients(plan) == {0, 1, 3, 4, 5}
 
 
@@ -140,10 +142,14 @@ def test_the_settings_of_the_grouping_reach_it(monkeypatch):
         return group(name, labels, **given)
 
     monkeypatch.setattr("covey.algorithms.ihc_fl.group", noted)
-    settings = {"epsilon": 0.9, "between": "heads", "degree": 3, "method": "search"}
+    settings: Any = {"epsilon": 0.9, "between": "heads", "degree": 3, "method": "search"}
     run(IHCFL(**settings, ratio=2.0, heads=2), six())
     assert {name: asked[0][name] for name in settings} == settings
     assert (asked[0]["gamma"], asked[0]["groups"]) == (1.8, 2)
+    assert asked[0]["sizes"].tolist() == [1, 2, 1, 1, 1, 1]
+    table = 3 - 3 * np.eye(6)
+    run(IHCFL(), replace(six(), distances=table))
+    assert (asked.pop()["distances"] == table).all()
     run(IHCFL(), six())
     # P and Q pull in opposite directions, and everybody has an alike: epsilon, and so gamma, are 0
     assert (asked[1]["epsilon"], asked[1]["between"], asked[1]["groups"]) == (None, "clusters", None)
@@ -160,7 +166,7 @@ def test_a_head_that_does_not_answer_steps_back():
     assert state["clusters"] == [[2, 0], [3, 1], [5, 4]]
     assert state["dead"] == []
     plan = IHCFL().plan(3, six(), state, np.random.default_rng(0))
-    assert str(plan.children[1].at) == "client 3"
+    assert str(a(Star, plan.children[1]).at) == "client 3"
     assert clients(plan) == {0, 1, 2, 3, 4, 5}
 
 
@@ -179,8 +185,9 @@ def test_what_is_sent_is_what_the_plans_say_and_stage_1():
     # stage 1: 6 models down, 6 up and one to every head; then nothing but what the plans send
     settings = {"rounds": 3, "mode": "one-by-one", "batch": 0}
     loop = assemble(Experiment.make(settings), algorithm=IHCFL(kill=(3,)), fleet=six(), module=Two())
-    progress, planned = loop.begin(), Counter()
-    heads = []
+    progress = loop.begin()
+    planned: Counter[tuple[str, str]] = Counter()
+    heads: list[int] = []
 
     def note(report):
         if report.metrics["round"] == 1:
@@ -224,10 +231,26 @@ def test_its_own_costs_are_those_that_others_are_given():
     for name, more in (("ihc-fl", {"heads": 1}), ("fedavg", {"distances": "similar"})):
         settings = {"algorithm": name, "clients": 6, "samples": 12, "rounds": 2, "mode": "one-by-one", **more}
         loop = assemble(Experiment.make({**settings, "model": "softmax-regression"}))
-        spent[name] = loop.fleet.distances
+        spent[name] = known(loop.fleet.distances)
     assert (spent["ihc-fl"] == spent["fedavg"]).all()
 
 
 def test_alone():
     progress = run(IHCFL(), fleet_of([P]), rounds=2)
     assert close(progress.models[0], step(step((0, 0), P), P))
+
+
+def test_stage_1_has_epochs_of_its_own():
+    plan = IHCFL(stage1=4).plan(1, six(), {}, np.random.default_rng(0))
+    assert plan == Forest(Train(i, 4) for i in range(6))
+
+
+def test_k_means_and_a_ring():
+    config = {"algorithm": "ihc-fl", "method": "k-means", "heads": 3, "clients": 8, "samples": 20, "rounds": 2}
+    loop = assemble(Experiment.make({**config, "edges": 1, "mode": "one-by-one", "evaluate_every": 9}))
+    progress = loop.begin()
+    loop.go(progress)
+    assert len(progress.models) == 3
+    assert sorted(map(tuple, progress.state["links"])) == [(0, 1), (0, 2), (1, 2)]
+    assert sorted(i for members in progress.state["clusters"] for i in members) == list(range(8))
+    assert progress.spent["epochs"] == 2  # one in stage 1, one in stage 2

@@ -1,5 +1,6 @@
 import numpy as np
 from tests.algorithms.tiny import close, fleet_of, mean, run, step
+from tests.narrow import order, trains
 
 from covey.algorithms import MMPSGD
 from covey.plan import clients
@@ -53,5 +54,5 @@ def test_a_sample_of_the_block_trains_so_many_epochs():
     state = algorithm.start(fleet, np.random.default_rng(0))
     plan = algorithm.plan(1, fleet, state, np.random.default_rng(0))
     (child,) = plan.children
-    assert [train.epochs for train in child.children] == [3, 3]
-    assert {train.client for train in child.children} < set(state["blocks"][0])
+    assert [train.epochs for train in trains(child)] == [3, 3]
+    assert set(order(child)) < set(state["blocks"][0])

@@ -1,5 +1,6 @@
 import numpy as np
 from tests.algorithms.tiny import close, fleet_of, mean, run, step
+from tests.narrow import order, trains
 
 from covey.algorithms import SemiCyclic
 from covey.plan import Forest, Ring
@@ -43,7 +44,7 @@ def test_its_plan_is_one_ring():
     plan = algorithm.plan(1, fleet, state, np.random.default_rng(0))
     assert isinstance(plan, Forest)
     assert isinstance(plan.children[0], Ring)
-    assert sorted(leaf.client for leaf in plan.children[0].children) == [0, 1, 2]
+    assert sorted(order(plan.children[0])) == [0, 1, 2]
 
 
 def test_a_sample_of_the_block_trains_so_many_epochs():
@@ -52,8 +53,8 @@ def test_a_sample_of_the_block_trains_so_many_epochs():
     state = algorithm.start(fleet, np.random.default_rng(0))
     plan = algorithm.plan(1, fleet, state, np.random.default_rng(0))
     (child,) = plan.children
-    assert [train.epochs for train in child.children] == [3, 3]
-    assert {train.client for train in child.children} < set(state["blocks"][0])
+    assert [train.epochs for train in trains(child)] == [3, 3]
+    assert set(order(child)) < set(state["blocks"][0])
 
 
 def test_the_order_in_a_block_is_random():
@@ -62,5 +63,5 @@ def test_the_order_in_a_block_is_random():
     orders = set()
     for seed in range(5):
         (ring,) = SemiCyclic(blocks=1).plan(1, fleet, state, np.random.default_rng(seed)).children
-        orders.add(tuple(leaf.client for leaf in ring.children))
+        orders.add(tuple(order(ring)))
     assert len(orders) > 1

@@ -1,5 +1,7 @@
 """FedProx, SCAFFOLD, FedMMD, FedFusion, IDA and the adaptive servers: FedAvg's star with one part exchanged."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from covey.algorithms import make_algorithm
 from covey.plan import Star, Train
 
 SETTINGS = {"batch": 3, "lr": 0.2, "rounds": 3, "epochs": 2}
-NAMES = {
+NAMES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "fedprox": ({"mu": 0.5}, {"local": "fedprox:0.5"}),
     "scaffold": ({}, {"local": "scaffold"}),
     "fedmmd": ({"weight": 0.3}, {"local": "fedmmd:0.3"}),

@@ -1,13 +1,17 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from tests.algorithms.tiny import close, fleet_of, mean, run, step
+from tests.narrow import a, order
 
-from covey.algorithms import FedAvg, Tornado, Tornadoes, TornadoRings, make_algorithm
+from covey.algorithms import Architecture, FedAvg, Tornado, Tornadoes, TornadoRings, make_algorithm
+from covey.algorithms.base import Algorithm
 from covey.errors import BadValue
 from covey.experiment import Experiment
 from covey.experiment.assembly import assemble, make_fleet
-from covey.plan import Ring, Star, Train, clients
+from covey.plan import Plan, Ring, Star, Train, clients
 
 P, Q, R, S = (1.0, 0), (2.0, 1), (3.0, 0), (0.5, 1)
 DIGITS = {
@@ -22,7 +26,7 @@ DIGITS = {
 
 
 # one epoch a node and all clients, as by hand
-PLAIN = {"tau1": 1, "sample": 1.0}
+PLAIN: Any = {"tau1": 1, "sample": 1.0}
 
 
 def digits(algorithm, **more):
@@ -89,10 +93,9 @@ def test_tornadoes_with_one_chain_and_one_group_is_ring():
         ring = make_algorithm("rings", {"groups": 1, "tau1": 1}).plan(round, fleet, state, rng).children[0]
         assert plan.children == (ring,)
         assert isinstance(ring, Ring)
-        assert sorted(leaf.client for leaf in ring.children) == [0, 1, 2, 3]
+        assert sorted(order(ring)) == [0, 1, 2, 3]
     # a Star of one child changes nothing: the model is that of the ring, to the bit
-    order = [leaf.client for leaf in ring.children]
-    samples = [(P, Q, R, S)[i] for i in order]
+    samples = [(P, Q, R, S)[i] for i in order(ring)]
     w = (0.0, 0.0)
     for sample in samples:
         w = step(w, sample)
@@ -102,12 +105,13 @@ def test_tornadoes_with_one_chain_and_one_group_is_ring():
     assert close(plain.models[0], w)
 
 
-class _Fixed(FedAvg):
+class _Fixed(Algorithm):
     """Always the same plan."""
+
+    fixed: Plan
 
     def __init__(self, plan):
         object.__setattr__(self, "fixed", plan)
-        object.__setattr__(self, "sample", 1.0)
 
     def plan(self, round, fleet, state, rng):
         return self.fixed
@@ -132,7 +136,7 @@ def test_rings_of_tornadoes_follow_the_sun():
         1, fleet, {"groups": [list(range(6))], "seed": 1}, fresh()
     )
     for ring in plan.children[0].children:
-        assert windows[[leaf.client for leaf in ring.children]].tolist() == [0, 0, 0, 1, 1, 1]
+        assert windows[order(ring)].tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_groups_of_tornado_are_awake_together():
@@ -162,7 +166,7 @@ def test_tornadoes_weigh_groups_by_their_samples():
     fleet = fleet_of([P], [P, P], [Q] * 4, [Q] * 8)
     state = {"groups": [[0, 1], [2, 3]], "seed": 1}
     plan = Tornadoes(chains=1, tau2=3).plan(1, fleet, state, fresh())
-    assert plan.weights == (1 + 2, 4 + 8)
+    assert a(Star, plan).weights == (1 + 2, 4 + 8)
 
 
 # TornadoAggregate's Table 4: grouping, |G|, chains, and how the 100 epochs of a round are spent
@@ -191,7 +195,7 @@ def in_sequence(plan):
 @pytest.mark.parametrize("name", TABLE_4)
 def test_a_round_is_as_table_4_has_it(name):
     shape, grouping, groups, chains, epochs = TABLE_4[name]
-    algorithm = make_algorithm(name)
+    algorithm: Any = make_algorithm(name)
     assert getattr(algorithm, "shape", None) == shape
     assert getattr(algorithm, "grouping", grouping) == grouping
     assert algorithm.chains == chains
@@ -213,7 +217,7 @@ def test_a_round_is_as_table_4_has_it(name):
 
 
 def test_a_preset_takes_other_settings_but_not_another_shape():
-    assert make_algorithm("tornado-hierfavg", {"tau2": 3, "sample": 0.5}).tau2 == 3
+    assert a(Architecture, make_algorithm("tornado-hierfavg", {"tau2": 3, "sample": 0.5})).tau2 == 3
     with pytest.raises(BadValue, match="shape is 'rings'; allowed is 'star-stars', which is what 'tornado-hierfavg'"):
         make_algorithm("tornado-hierfavg", {"shape": "rings"})
 
@@ -223,13 +227,14 @@ def test_no_more_chains_than_groups_and_groups_have_rings_of_their_own():
     progress = run(Tornado(**PLAIN, groups=2, chains=9, tau2=1), fleet)
     assert len(progress.models) == 2 + 1
     assert progress.home.tolist() == [2, 2]
+    assert len(Tornado(chains=9).plan(1, fleet, {"groups": [[0], [1]], "seed": 0}, fresh()).children) == 2
     state = {"groups": [list(range(6)), list(range(6, 12))], "seed": 1}
     many = fleet_of(*[[P]] * 12)
     orders = set()
     for round in range(1, 6):
         plan = Tornadoes(**PLAIN, chains=1, tau2=6).plan(round, many, state, fresh())
-        a, b = ([leaf.client % 6 for leaf in ring.children] for ring in plan.children)
-        orders.add(a == b)
+        one, other = ([i % 6 for i in order(ring)] for ring in plan.children)
+        orders.add(one == other)
     assert False in orders
 
 

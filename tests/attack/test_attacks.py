@@ -1,14 +1,17 @@
 """Attacks: what they do to data and answers, who the attackers are, and what a run under attack says."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
+from tests.narrow import samples
 from tests.tiny import fleet_of, random_fleet
 
 from covey.attack import ATTACKS, Tampering, choose, make_attack
 from covey.attack.backdoor import stamped
 from covey.errors import BadValue
-from covey.execute.effects import Answer, Failure, Job
+from covey.execute.effects import Answer, Failure, Job, Share
 from covey.experiment import Experiment, life
 from covey.fleet import Fleet, FleetData
 
@@ -82,13 +85,22 @@ class Echo:
 
 
 def test_only_attackers_answers_are_changed():
-    executor = Tampering(Echo(), make_attack("sign-flip"), [1, 9])
+    echo: Any = Echo()  # as much of an executor as this needs
+    executor = Tampering(echo, make_attack("sign-flip"), [1, 9])
     for ticket, client in enumerate((0, 1, 9)):
         executor.start(ticket, Job(client, torch.tensor([5.0])))
-    found = dict(executor.finished())
+    found: dict[int, Any] = dict(executor.finished())
     assert (found[0].model.item(), found[0].finite) == (6.0, True)
     assert (found[1].model.item(), found[1].finite) == (4.0, None)
     assert found[2] == Failure("gone")
+
+
+def test_what_attackers_change_is_not_averaged_before():
+    echo: Any = Echo()
+    executor = Tampering(echo, make_attack("sign-flip"), [1])
+    for ticket, client in enumerate((0, 1)):
+        executor.start(ticket, Job(client, torch.tensor([5.0]), share=Share((0,), 1.0)))
+    assert [job.share for _, job in echo.jobs] == [Share((0,), 1.0), None]
 
 
 def test_attackers_are_spread_at_one_edge_or_in_one_group():
@@ -120,7 +132,7 @@ def test_settings_that_mean_nothing_are_refused(word, fault):
 
 
 def test_data_that_an_attack_cannot_change_is_refused():
-    points = random_fleet([5, 5]).data
+    points = samples(random_fleet([5, 5]))
     with pytest.raises(BadValue, match="no images"):
         make_attack("backdoor").poison(points, [0], rng())
     with pytest.raises(BadValue, match="below 5"):

@@ -18,7 +18,8 @@ def test_a_table_and_a_picture(compare, tmp_path):
     )
     assert head.split()[:2] == ["run", "accuracy"]
     assert [row.split()[0] for row in rows[:2]] == ["fedavg", "ring"]
-    assert rows[-1] == "picture: runs/comparison.png"
+    assert rows[-3] == "picture: runs/comparison.png"
+    assert rows[-1] == "runs/report.html"
     assert (tmp_path / "runs" / "comparison.png").read_bytes().startswith(b"\x89PNG")
     assert "\x1b" not in said.out
     with Store(tmp_path / "runs") as store:
@@ -81,3 +82,33 @@ def test_tables_fit_the_terminal(compare, monkeypatch, columns):
 )
 def test_what_cannot_be_compared(compare, words, sentence):
     assert compare(*words).complaint.startswith(sentence)
+
+
+def test_groupings_in_a_file_at_a_scale(covey, tmp_path):
+    (tmp_path / "groups.toml").write_text(
+        "clients = 40\nedges = 1\nmin_size = 4\n"
+        '[comparison]\nwork = "groupings"\ncolumns = ["cov"]\nby = "cov"\nexpect = ["any > even"]\n'
+        '[picture]\nx = "run"\ny = "cov"\n'
+        '[[runs]]\nname = "even"\ngrouping = "cov"\n[[runs]]\nname = "any"\ngrouping = "random"\n'
+        "[scale.quick]\nclients = 12\n"
+    )
+    said = covey("compare", "groups.toml", "--scale", "quick")
+    assert [line.split()[0] for line in said.out.splitlines()[1:3]] == ["even", "any"]
+    assert "any > even: yes" in said.out
+    assert (tmp_path / "runs" / "comparison.png").is_file()
+    assert covey("compare", "fedavg", "--scale", "quick").complaint.startswith("scale is 'quick'")
+    assert covey("run", "groups.toml", "--scale", "quick").complaint.startswith("scale is 'quick'")
+
+
+def test_a_setting_of_one_run_may_be_of_code_by_its_path(covey, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from covey import FedAvg\n"
+        "from covey.algorithms.base import settings\n"
+        "@settings\n"
+        "class Half(FedAvg):\n"
+        "    'FedAvg by another name.'\n"
+    )
+    words = ("fedavg", "./mine.py:Half", "--set", "./mine.py:Half.sample=0.5", *SMALL, "--json")
+    rows = covey("compare", *words).json["rows"]
+    assert [row["settings"].get("sample") for row in rows] == [None, 0.5]
+    assert "did you mean 'fedavg'" in covey("compare", "fedavg", "--set", "fedavgg.sample=0.5").complaint

@@ -107,8 +107,8 @@ def test_errors_are_left_to_the_main_program():
         run("show", "mnist")
     with pytest.raises(BadData, match="celeba cannot be fetched by covey"):
         run("get", "celeba")
-    with pytest.raises(BadValue, match="clients is None"):
-        run("show", "digits", "--partition", "iid")
+    with pytest.raises(BadValue, match="clients is -1"):
+        run("show", "digits", "--partition", "iid", "--clients", "-1")
 
 
 def test_get_what_is_built_in():
@@ -135,3 +135,43 @@ def test_get_fetches_with_a_bar(tmp_path, monkeypatch):
     assert fetched == [("mnist", remote.name, 3) for remote in DATASETS["mnist"].upstream]
     assert run("get", "mnist") == f"mnist: {cache}\n"
     assert len(fetched) == 4
+
+
+def test_runs_prices_and_comparisons_take_data_of_ones_own(covey, tmp_path):
+    rows = [f"q{i},{i % 3 + i % 7 / 10},{'abc'[i % 3]},s{i % 4}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,size,species,site", *rows]))
+    word = "t.csv:label=species,owner=site,drop=id"
+    summary = covey("run", "fedavg", "--data", word, "--rounds", 2, "--mode", "one-by-one", "--json").json
+    assert summary["run"] == "fedavg-t-1"
+    kept = covey("show", "fedavg-t-1", "--json").json["settings"]
+    assert (kept["partition"], kept["clients"]) == ("natural", 0)
+    assert covey("price", "fedavg", "--data", word, "--json").json["clients"] == 4
+    found = covey("compare", "fedavg", "hierfavg", "--data", word, "--rounds", 2, "--mode", "one-by-one", "--json").json
+    assert len(found["rows"]) == 2
+    assert covey("data", "show", word, "--json").json["owners"] == 4
+    said = covey("data", "show", word, "--partition", "iid", "--clients", 3).out
+    assert "data of your own" in said
+
+
+def test_a_file_may_name_data_but_no_code(covey, tmp_path):
+    (tmp_path / "n.csv").write_text("\n".join(["a,label", *(f"{i},{i % 2}" for i in range(20))]))
+    (tmp_path / "e.toml").write_text('data = "n.csv:label=label"\nclients = 3\nrounds = 1\n')
+    assert covey("run", "e.toml", "--json").json["rounds"] == 1
+    (tmp_path / "e.toml").write_text('data = "./mine.py:make"\n')
+    assert "only with --allow-code" in covey("run", "e.toml").complaint
+
+
+def test_data_of_ones_own_may_be_code_that_gives_a_torch_data_set(covey, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import torch\n"
+        "class Coins(torch.utils.data.Dataset):\n"
+        "    def __len__(self): return 40\n"
+        "    def __getitem__(self, i): return torch.full((2,), float(i % 2)), i % 2\n"
+        "def broken(): raise KeyError('lost')\n"
+        "nothing = 3\n"
+    )
+    words = ("--clients", 4, "--rounds", 1, "--mode", "one-by-one", "--json")
+    assert covey("run", "fedavg", "--data", "./mine.py:Coins", *words).json["rounds"] == 1
+    said = covey("run", "fedavg", "--data", "./mine.py:broken", *words).complaint
+    assert said.startswith("data is 'broken'; allowed is code that gives a data set (KeyError: 'lost'")
+    assert "allowed is a covey.Dataset" in covey("run", "fedavg", "--data", "./mine.py:nothing", *words).complaint

@@ -61,7 +61,7 @@ def test_the_order_of_the_lines_does_not_matter(tmp_path):
     groups = []
     for file in (FLEET, shuffled):
         run(file, "--method", "cov", "--seed", 3, "--out", tmp_path / "g.csv")
-        table = {}
+        table: dict[str, set[str]] = {}
         for row in rows_of(tmp_path / "g.csv"):
             table.setdefault(row["group"], set()).add(row["client"])
         groups.append(sorted(map(sorted, table.values())))
@@ -102,7 +102,7 @@ def test_options_of_a_method_are_passed_on():
 
 def test_the_number_of_groups_can_be_chosen():
     found = run_json(FLEET, "--groups", "auto", "--min-size", 4)
-    assert 4 <= found["groups"] <= 8  # from one an edge to what groups of four allow
+    assert 4 <= found["groups"] <= 8  # from one per edge to what groups of four allow
     assert found["sizes"]["min"] >= 4
 
 
@@ -222,9 +222,39 @@ def test_updates_from_a_file(tmp_path):
     np.save(tmp_path / "u.npy", np.random.default_rng(0).normal(size=(40, 3)))
     found = run_json(FLEET, "--method", "random", "--updates", tmp_path / "u.npy")
     assert found["delta"] > 0
-    (tmp_path / "bad.npy").write_text("nothing")
-    with pytest.raises(BadData, match=r"bad\.npy: not a \.npy array"):
-        run(FLEET, "--updates", tmp_path / "bad.npy")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"NUMPY", b"nothing"),
+        (b"}", b" "),  # numpy gives its reader of Python 2 headers a try, whose errors are of another kind
+        (b"(40, 3)", b"(%d,)" % 10**25),
+        (b"<f8", b"<c8"),
+    ],
+)
+def test_a_damaged_array_is_refused_in_a_sentence(tmp_path, old, new):
+    np.save(tmp_path / "u.npy", np.zeros((40, 3)))
+    content = (tmp_path / "u.npy").read_bytes()
+    grown = len(new) - len(old)
+    padding = b" " * max(grown, 0)  # the header keeps its length
+    assert padding in content
+    (tmp_path / "u.npy").write_bytes(content.replace(padding, b"", 1).replace(old, new, 1))
+    with pytest.raises(BadData, match=r"u\.npy: not a \.npy array of numbers"):
+        run(FLEET, "--updates", tmp_path / "u.npy")
+
+
+def test_updates_that_are_no_table(tmp_path):
+    np.save(tmp_path / "u.npy", np.zeros(40))
+    with pytest.raises(BadData, match=r"u\.npy: an array of shape \(40,\), not a table with one row per client"):
+        run(FLEET, "--method", "fedclar", "--updates", tmp_path / "u.npy")
+
+
+def test_an_array_that_python_2_wrote(tmp_path):
+    np.save(tmp_path / "u.npy", np.zeros((40, 3)))
+    content = (tmp_path / "u.npy").read_bytes()
+    (tmp_path / "u.npy").write_bytes(content.replace(b"(40, 3), }  ", b"(40L, 3L), }"))
+    assert run_json(FLEET, "--method", "random", "--updates", tmp_path / "u.npy")["groups"] > 0
 
 
 @pytest.mark.parametrize(

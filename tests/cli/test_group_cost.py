@@ -16,7 +16,7 @@ def clients(tmp_path):
 
 
 def test_seconds_of_all_clients_by_hand():
-    groups = Grouping([(0, 1), (2, 3, 4)])
+    groups = Grouping(((0, 1), (2, 3, 4)))
     assert seconds(groups, Prices((1.0, 0.0, 2.0), (1.0, 0.0))) == 2 * (4 + 2) + 3 * (9 + 2)
 
 

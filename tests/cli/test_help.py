@@ -49,6 +49,17 @@ def test_a_sample_is_an_option(small, covey):
     assert covey("list", "--json").json[0]["settings"]["sample"] == 0.5
 
 
+def test_a_shell_completes_names_of_runs(small, tmp_path):
+    small("fedavg", "--name", "first-try")
+    words = "covey show fir"
+    place = {"COMP_WORDS": words, "COMP_CWORD": "2", "_COVEY_COMPLETE": "complete_bash"}
+    code = "import sys; sys.argv = ['covey']; from covey.cli.main import main; main()"
+    said = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **place}, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert said.stdout.split() == ["first-try"], said.stderr
+
+
 @pytest.mark.parametrize(
     ("shell", "words", "found"),
     [("bash", "covey swe", "sweep"), ("bash", "covey run fedgs", "fedgsp"), ("zsh", "covey expor", "export")],

@@ -4,6 +4,7 @@ import pytest
 from tests.cli.test_run import KEYS
 
 from covey.algorithms import ALGORITHMS
+from covey.checkpoint import Checkpoint
 from covey.cli.listing import TABLES, table_of
 from covey.store import Store
 
@@ -57,7 +58,7 @@ def test_what_a_run_did(covey, small, tmp_path):
     assert [row["round"] for row in found["history"]] == [1, 2, 3]
     assert sorted(i for members in found["groups"] for i in members) == [0, 1, 2, 3]
     assert [found["model_of"][i] for i in found["groups"][1]] == [1] * len(found["groups"][1])
-    assert found["events"][0]["kind"] == "lost"
+    assert [event["kind"] for event in found["events"]][:2] == ["versions", "lost"]
     said = covey("show", "rings-digits-1", "--plot", "new/curve.png")
     assert said.out.startswith("rings-digits-1  finished\n")
     assert "dropout=0.3" in said.out
@@ -203,3 +204,21 @@ def test_cost_and_simulated_time_are_shown_where_they_are_known(covey, small):
     assert "cost" in shown
     small("ring")
     assert "simulated_seconds" not in covey("show", "ring-digits-1").out
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("state", None), ("state", {"groups": ["x"]}), ("home", {"a": 1}), ("home", None)]
+)
+def test_details_out_of_a_forged_checkpoint(small, covey, tmp_path, field, value):
+    """Whoever can forge both the checkpoint and the digest in the database gets a sentence."""
+    run = small("fedavg", "--json").json["run"]
+    path = max((tmp_path / "runs" / run).glob("*.safetensors"))
+    whole = Checkpoint.load(path)
+    data = {**whole.data, field: value}
+    content, digest = Checkpoint(data, whole.identity, whole.record).seal()
+    path.write_bytes(content)
+    database = tmp_path / "runs" / "covey.db"
+    database.write_bytes(database.read_bytes().replace(whole.seal()[1].encode(), digest.encode()))
+    found = covey("show", run, "--json").json
+    assert found["damage"] == "the newest checkpoint does not say in a way that can be read who has which model"
+    assert found["model_of"] is None

@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -56,7 +57,7 @@ from covey.cli.progress import Watch
         (["list", "algorithm"], "list is 'algorithm'; allowed is one of algorithms, "),
         # what typer finds out
         (["run", "fedavg", "--rounds", "many"], "Invalid value for '--rounds': "),
-        (["run", "fedavg", "--roundz", "3"], "No such option: --roundz"),
+        (["run", "fedavg", "--roundz", "3"], "No such option"),
         (["run"], "Missing argument"),
         (["runn"], "No such command 'runn'."),
     ],
@@ -162,7 +163,7 @@ def test_help_is_not_a_fault(covey):
 
 
 def test_a_fault_of_coveys_own_keeps_its_traceback(covey, monkeypatch):
-    monkeypatch.setattr(listing.json, "dumps", lambda *_: 1 / 0)
+    monkeypatch.setattr("covey.cli.listing.json.dumps", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         covey("list", "--json")
 
@@ -202,7 +203,7 @@ def test_the_same_command_twice_gives_the_same_model(covey, tmp_path):
     assert "\x1b" not in alone.stdout
     first, second = json.loads(alone.stdout.splitlines()[-1]), covey(*words).json
     assert (first["run"], second["run"]) == ("star-rings-digits-1", "star-rings-digits-2")
-    settings = {"clients": 4, "samples": 20, "rounds": 3, "model": "softmax-regression"}
+    settings: Any = {"clients": 4, "samples": 20, "rounds": 3, "model": "softmax-regression"}
     third = package.run("star-rings", **settings).summary
     assert first["model_sha256"] == second["model_sha256"] == third["model_sha256"]
 

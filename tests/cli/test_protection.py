@@ -52,6 +52,36 @@ def test_merges_that_do_not_go_together(small):
     assert "looks at single updates" in small("cfl", "--merge", "secure").complaint
 
 
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        (("fedavg", "--client-merge", "krum", "--merge", "median"), "merge is 'median'"),
+        (("ihc-fl", "--client-merge", "krum", "--merge", "median"), "merge is 'median'"),
+        (("star-rings", "--client-merge", "krum", "--merge", "median"), "merge is 'median'"),
+        (("ring", "--merge", "median"), "merge is 'median'"),
+        (("semicyclic", "--client-merge", "median"), "client_merge is 'median'"),
+    ],
+)
+def test_a_merge_for_models_that_never_meet_is_refused(small, words, refused):
+    said = small(*words).complaint
+    assert f"{refused}; allowed is none with {words[0]}, in whose plan" in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fedavg", "--client-merge", "median"),
+        ("fedavg", "--client-merge", "median", "--merge", "mean"),
+        ("hierfavg", "--client-merge", "median", "--merge", "krum"),
+        ("star-rings", "--set", "chains=2", "--client-merge", "median", "--merge", "krum"),
+        ("rings", "--set", "chains=2", "--set", "groups=2", "--merge", "median"),
+        ("ring-stars", "--merge", "median"),
+    ],
+)
+def test_a_merge_for_models_that_do(small, words):
+    assert small(*words, "--clients", "4", "--json").code == 0
+
+
 def test_robust_merges_and_attacks_by_name(small):
     for merge in ("flame", "median", "trimmed-mean", "krum"):
         found = small("fedavg", "--clients", "6", "--merge", merge, "--attack", "label-flip:0.2", "--json").json

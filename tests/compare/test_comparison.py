@@ -114,3 +114,67 @@ def test_one_run_of_a_comparison(file):
     assert Comparison.read(file).pick("rings").lr == 0.3
     with pytest.raises(UnknownName, match="did you mean 'rings'"):
         Comparison.read(file).pick("ring")
+
+
+SCALED = """
+rounds = 100
+
+[comparison]
+seeds = [0, 1, 2]
+expect = ["fedavg, many > ring, many", "ring, few > fedavg, few"]
+
+[figures]
+"fedavg, many" = { accuracy = 0.9 }
+
+[sweep.size]
+few = { clients = 4 }
+many = { clients = 400, samples = 30 }
+
+[[runs]]
+algorithm = "fedavg"
+
+[[runs]]
+algorithm = "ring"
+epochs = 9
+
+[runs.scale.quick]
+epochs = 2
+
+[scale.quick]
+rounds = 3
+
+[scale.quick.comparison]
+seeds = [0]
+
+[scale.quick.sweep.size]
+few = { clients = 4 }
+"""
+
+
+def test_a_short_version_in_the_same_file(tmp_path):
+    (tmp_path / "a.toml").write_text(SCALED)
+    whole, quick = (Comparison.read(tmp_path / "a.toml", scale=scale) for scale in (None, "quick"))
+    assert [entry.name for entry in whole.entries] == ["fedavg, few", "fedavg, many", "ring, few", "ring, many"]
+    assert whole.entries[3].labels == {"run": "ring", "size": "many"}
+    cell = whole.cells()[3]
+    assert (cell.experiment.rounds, cell.experiment.epochs, cell.experiment.clients) == (100, 9, 400)
+    assert [entry.name for entry in quick.entries] == ["fedavg, few", "ring, few"]
+    assert [(c.experiment.rounds, c.experiment.epochs) for c in quick.cells()] == [(3, 1), (3, 2)]
+    assert (quick.terms.seeds, quick.terms.expect, quick.figures) == ((0,), ("ring, few > fedavg, few",), {})
+    with pytest.raises(UnknownName, match="scale is 'fast'; allowed is one of paper, quick"):
+        Comparison.read(tmp_path / "a.toml", scale="fast")
+
+
+@pytest.mark.parametrize(
+    ("terms", "sentence"),
+    [
+        ({"figures": {"fedavgg": {"accuracy": 1}}}, "run in figures is 'fedavgg'"),
+        ({"figures": {"fedavg": {"accuracy": "high"}}}, "figures.fedavg is"),
+        ({"across": "lr"}, "swept setting is 'lr'"),
+        ({"target": "all"}, "target"),
+        ({"picture": {"z": 1}}, "z"),
+    ],
+)
+def test_what_a_paper_cannot_say(terms, sentence):
+    with pytest.raises(BadValue, match=sentence):
+        Comparison.make({}, [{}], **terms)

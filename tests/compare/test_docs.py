@@ -20,6 +20,6 @@ def test_a_file_of_the_page(text, tmp_path):
 def test_every_term_is_on_the_page():
     from covey.compare.comparison import Terms
 
-    assert len(FILES) == 3
+    assert len(FILES) == 5
     for name in Terms.model_fields:
         assert f"| `{name}` |" in PAGE

@@ -63,3 +63,33 @@ def test_orders():
     comparison, done = made(curves, expect=["c > b > a"], by="rounds_to_target", target=0.7)
     rows, _ = rows_of(comparison, done, None)
     assert [order.holds for order in verdicts(comparison, rows)] == [True]  # never, in round 2, in round 1
+
+
+def test_a_target_for_each_combination_of_swept_settings():
+    def timed(*accuracies, every):
+        return [{**row, "simulated_seconds": row["round"] * every} for row in rounds(*accuracies)]
+
+    comparison = Comparison.make(
+        {}, [{"name": "a"}, {"name": "b"}], sweep={"lr": [0.1, 0.2]}, target="each", seeds=(0,)
+    )
+    curves = {
+        "a, lr=0.1": timed(0.2, 0.4, every=10),
+        "a, lr=0.2": timed(0.5, 0.8, every=10),
+        "b, lr=0.1": timed(0.5, 0.6, every=4),
+        "b, lr=0.2": timed(0.5, 0.6, every=4),
+    }
+    done = [Done(cell, "run", {}, curves[cell.entry.name]) for cell in comparison.cells()]
+    rows, target = rows_of(comparison, done, None)
+    assert target is None
+    assert [row.mean("seconds_to_target") for row in rows] == [20, 20, 4, None]  # 0.4 and 0.8 are a's
+    assert [row.mean("speedup") for row in rows] == [1, 1, 20 / 4, None]
+
+
+def test_further_scores_and_what_links_cost():
+    curve = [{**row, "loss": 1 - row["accuracy"], "link_cost": 5.0 * row["round"]} for row in rounds(0.1, 0.5)]
+    comparison = Comparison.make({}, [{"name": "a"}], target=0.5, seeds=(0,), expect=["loss: a > a"])
+    done = [Done(cell, "run", {}, curve) for cell in comparison.cells()]
+    (row,), _ = rows_of(comparison, done, None)
+    assert (row.mean("loss"), row.mean("link_cost"), row.mean("link_cost_of_round")) == (0.5, 10, 5)
+    assert row.mean("link_cost_to_target") == 10
+    assert [order.holds for order in verdicts(comparison, [row])] == [False]

@@ -99,3 +99,20 @@ def test_any_shares_will_do():
     assert str(class_diversity(0.3, 0.5)) == "class-diversity:0.3,0.5"
     counts, _ = held("class-diversity:1,1")
     assert (counts > 0).all()
+
+
+def test_the_deviations_are_settings():
+    y = np.repeat(np.arange(10), 600)
+    rng = np.random.default_rng(0)
+    usual, _ = class_diversity(0.1, 0.5)(y, clients=50, edges=10, rng=rng)
+    wide, _ = class_diversity(0.1, 0.5, samples_sd=60)(y, clients=50, edges=10, rng=np.random.default_rng(0))
+    many, _ = class_diversity(0.1, 0.5, classes_sd=3)(y, clients=50, edges=10, rng=np.random.default_rng(0))
+    held = [[len(np.unique(y[part])) for part in parts] for parts in (usual, many)]
+    assert set(held[0]) == {1}  # a tenth of ten classes
+    assert max(held[1]) > 1
+    one = [[len(p) for p in parts if y[p][0] == 0] for parts in (usual, wide)]
+    assert np.ptp(one[1]) > np.ptp(one[0])
+    assert str(class_diversity(0.1, 0.5, classes_sd=3)) == "class-diversity:0.1,0.5,classes_sd=3"
+    assert str(class_diversity(0.1, 0.5)) == "dth"
+    with pytest.raises(BadValue, match="classes_sd is 0"):
+        class_diversity(0.1, 0.5, classes_sd=0)

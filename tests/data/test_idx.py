@@ -4,6 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
+from tests.narrow import known
 
 from covey.data import load
 from covey.errors import BadData
@@ -81,7 +82,7 @@ def test_writers_own_their_digits(home, mnist, write_idx):
     read = load("mnist-writers")
     assert read.name == "mnist-writers"
     assert read.owner_names == ("writer-50", "writer-60", "writer-70")
-    assert read.owners.tolist() == [2, 0, 2, 0, 1, 2]
+    assert known(read.owners).tolist() == [2, 0, 2, 0, 1, 2]
     assert read.test_owners is None
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from covey.data import dirichlet, iid, natural, normal_sizes, schemes, shards
+from covey.data import dirichlet, iid, natural, normal_sizes, power_law, schemes, shards
 from covey.errors import BadValue
 
 
@@ -161,3 +161,32 @@ def test_drawing_for_many_clients_at_once_is_drawing_for_one_after_another(seed,
         patch.setattr(schemes, "MOST_AT_ONCE", block)
         found = schemes._draws(mixes, sizes, left, np.random.default_rng(seed))
     np.testing.assert_array_equal(found, one_by_one)
+
+
+def test_even_sizes_as_group_fels_authors_draw_them():
+    y = np.repeat(np.arange(10), 6000)
+    parts, _ = dirichlet(0.5, min=20, max=200, sizes="uniform")(y, clients=400, rng=np.random.default_rng(0))
+    assert 20 <= parts.sizes.min() < 25
+    assert 195 < parts.sizes.max() <= 200
+    sd = (200 - 20) / np.sqrt(12)  # of an even distribution; the normal one has (200 - 20) / 6 = 30
+    assert parts.sizes.std() == pytest.approx(sd, rel=0.1)
+    with pytest.raises(BadValue, match="sizes is 'uniform'; allowed is normal unless max is given"):
+        dirichlet(0.5, sizes="uniform")
+    with pytest.raises(BadValue, match="sizes is 'even'"):
+        dirichlet(0.5, max=9, sizes="even")
+
+
+def test_few_clients_hold_most_of_a_power_law():
+    y = np.repeat(np.arange(10), 600)
+    parts, _ = power_law(2)(y, clients=100, rng=np.random.default_rng(0))
+    labels = np.stack([np.bincount(y[part], minlength=10) for part in parts])
+    assert labels.sum() == 6000
+    assert (np.flatnonzero(labels[7]) == [7, 8]).all()
+    assert (np.flatnonzero(labels[19]) == [0, 9]).all()  # the last class and the first
+    assert labels[labels > 0].min() >= 5
+    largest = np.sort(parts.sizes)[::-1]
+    assert largest[:10].sum() > 0.3 * 6000  # a tenth of the clients has a third of the samples
+    with pytest.raises(BadValue, match="least is 40; allowed is at most 30 for 20 holders of a class"):
+        power_law(2, least=40)(y, clients=100, rng=np.random.default_rng(0))
+    with pytest.raises(BadValue, match="labels is 11; allowed is at most 10"):
+        power_law(11)(y, clients=100, rng=np.random.default_rng(0))

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.narrow import samples
 from typer.testing import CliRunner
 
 import covey
@@ -35,7 +36,7 @@ def test_the_seed_makes_it():
 
 def test_there_are_as_many_clients_as_asked_for():
     fleet = load_fleet(SMALL, clients=5000, partition="dirichlet:0.3", samples=10, edges=2)
-    data = fleet.data
+    data = samples(fleet)
     assert (fleet.clients, len(data.y)) == (5000, 60)
     assert set(fleet.sizes) == {8}  # two of ten are for testing
     assert set(data.test_of.sizes) == {2}
@@ -62,9 +63,10 @@ def test_it_can_be_learnt():
     assert done.name.startswith("fedavg-synthetic")
 
 
-def test_every_number_of_clients_has_to_be_given():
-    with pytest.raises(BadValue, match="clients is None; allowed is a whole number from 1 up"):
-        load_fleet(SMALL, clients=None)
+def test_there_are_no_clients_by_nature():
+    with pytest.raises(BadValue, match="clients is 0; allowed is a whole number from 1 up"):
+        load_fleet(SMALL, clients=0)
+    assert load_fleet(SMALL).clients == 50
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_an_unknown_setting():
 
 def test_halves_of_an_endless_set_are_alike():
     with pytest.raises(BadData, match="two halves alike"):
-        Dataset("mine", np.zeros((2, 1)), [0, 1], np.zeros((1, 1)), [0], classes=2, endless=True)
+        Dataset("mine", np.zeros((2, 1)), np.array([0, 1]), np.zeros((1, 1)), np.array([0]), classes=2, endless=True)
 
 
 def test_it_is_built_in_with_and_without_settings():

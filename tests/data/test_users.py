@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.narrow import known
 
 from covey.data.users import by_user, hold_out
 from covey.errors import BadData
@@ -15,15 +16,15 @@ def test_everybody_is_numbered_over_both_splits():
     read = by_user("n", {"a": samples(1, 2), "b": samples(3)}, {"c": samples(4), "a": samples(5, 6)}, classes=10)
     assert read.owner_names == ("a", "b", "c")
     assert read.y.tolist() == [1, 2, 3]
-    assert read.owners.tolist() == [0, 0, 1]
+    assert known(read.owners).tolist() == [0, 0, 1]
     assert read.test_y.tolist() == [4, 5, 6]
-    assert read.test_owners.tolist() == [2, 0, 0]
+    assert known(read.test_owners).tolist() == [2, 0, 0]
 
 
 def test_users_without_samples_own_nothing():
     empty = (np.empty((0, 1), np.float32), np.empty(0, np.int64))
     read = by_user("n", {"a": samples(1), "b": samples(2)}, {"a": empty, "b": samples(3)}, classes=10)
-    assert read.test_owners.tolist() == [1]
+    assert known(read.test_owners).tolist() == [1]
 
 
 def test_a_set_without_test_samples_is_refused():

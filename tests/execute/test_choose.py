@@ -10,6 +10,8 @@ from covey.execute import choose
 from covey.execute.choose import Chooser, Way
 from covey.execute.trainers import OneByOne
 
+LONG = choose.STACKING_PAYS  # rounds of runs that are not short
+
 
 class Recurrent(nn.Module):
     """Reads the four numbers of a sample as a sequence."""
@@ -71,7 +73,7 @@ class Branching(nn.Module):
 def test_what_does_not_vectorise_is_trained_one_by_one_and_says_why_once(module, reason, mode):
     task = task_of(module(), batch=5, sizes=[7, 9, 10, 12])
     task.layout.module.eval()  # as evaluation leaves it
-    chooser = Chooser(task, mode)
+    chooser = Chooser(task, mode, LONG)
     for _ in range(2):
         assert isinstance(chooser.trainer(chooser.choose(jobs_of(task))), OneByOne)
     (said,) = chooser.news
@@ -94,17 +96,26 @@ class Convolving(nn.Module):
         return self.head(self.conv(x[:, None]).flatten(1))
 
 
-def chosen(task, *, mode="auto", rounds=1, jobs=None):
-    return Chooser(task, mode, rounds).choose(jobs_of(task) if jobs is None else jobs)
+def chosen(task, *, mode="auto", rounds=LONG, jobs=None, workers=1):
+    return Chooser(task, mode, rounds, workers).choose(jobs_of(task) if jobs is None else jobs)
 
 
-def test_small_steps_are_stacked_on_all_threads():
-    assert chosen(task_of()) == Way("stacked", 6, spread=True)
+def test_short_runs_are_over_before_stacking_would_begin():
+    task = task_of()
+    steps = sum(map(task.steps, jobs_of(task)))
+    enough = -(-choose.STACKING_PAYS // steps)
+    assert chosen(task, rounds=enough - 1) == Way("one-by-one", 1)
+    assert chosen(task, rounds=enough).mode == "stacked"
+    assert chosen(task, rounds=1, mode="stacked").mode == "stacked"
+
+
+def test_small_steps_are_stacked():
+    assert chosen(task_of(), workers=2) == Way("stacked", 6)
 
 
 def test_a_lone_client_is_not_stacked():
     task = task_of()
-    assert chosen(task, jobs=jobs_of(task)[:1]) == Way("one-by-one", 1, spread=False)
+    assert chosen(task, jobs=jobs_of(task)[:1], workers=2) == Way("one-by-one", 1)
 
 
 def test_work_is_the_operations_of_a_clients_step():
@@ -112,11 +123,13 @@ def test_work_is_the_operations_of_a_clients_step():
     assert Chooser(task_of(batch=8)).work == 8 * (84 + 84 + 36)
 
 
-def test_large_steps_are_not_stacked(monkeypatch):
+def test_large_steps_are_trained_side_by_side(monkeypatch):
     task = task_of(batch=8)
     monkeypatch.setattr(choose, "FILLS_A_CORE", Chooser(task).work)
-    monkeypatch.setattr(choose, "FILLS_THREADS", Chooser(task).work)
-    assert chosen(task) == Way("one-by-one", 1, spread=True)
+    assert chosen(task, workers=3) == Way("one-by-one", 1, workers=1)  # they do not keep a worker busy
+    monkeypatch.setattr(choose, "KEEPS_A_WORKER_BUSY", 8 * task.layout.size)  # batches of 8
+    assert chosen(task, workers=3) == Way("one-by-one", 1, workers=3)
+    assert chosen(task, workers=3, jobs=jobs_of(task)[:1]) == Way("one-by-one", 1, workers=1)
     assert chosen(task, mode="stacked").mode == "stacked"
     monkeypatch.setattr(choose, "FILLS_A_CORE", Chooser(task).work + 1)
     assert chosen(task).mode == "stacked"
@@ -152,7 +165,7 @@ def test_choosing_changes_nothing():
     task = task_of(rule="scaffold")
     jobs = jobs_of(task)
     before = [job.model.clone() for job in jobs]
-    Chooser(task).choose(jobs)
+    Chooser(task, rounds=LONG).choose(jobs)
     assert all(torch.equal(job.model, was) for job, was in zip(jobs, before, strict=True))
 
 
@@ -165,7 +178,7 @@ def test_the_number_of_threads_is_put_back():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        with choose.threads(Way("one-by-one", spread=False)):
+        with choose.threads(Way("one-by-one", workers=2)):
             assert torch.get_num_threads() == 1
         assert torch.get_num_threads() == 2
         with choose.threads(Way("stacked", 8)):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812
+from tests.narrow import known
 from torch import nn
 
 from covey.execute import evaluate
@@ -48,7 +49,7 @@ def test_the_gradient_is_that_of_the_mean_loss_whatever_the_batch(monkeypatch):
     F.cross_entropy(X @ leaf[:4].view(2, 2).T + leaf[4:], Y).backward()
     for batch in (1, 2, 1000):
         monkeypatch.setattr(evaluate, "BATCH", batch)
-        assert torch.allclose(evaluate.gradient(layout, flat, X, Y, torch.arange(3)), leaf.grad, atol=1e-6)
+        assert torch.allclose(evaluate.gradient(layout, flat, X, Y, torch.arange(3)), known(leaf.grad), atol=1e-6)
 
 
 def test_the_gradient_changes_no_model():
@@ -77,3 +78,18 @@ def test_clients_that_share_samples_are_each_scored_on_their_own():
     # kept, samples 0 and 1 are right and 2 is wrong; swapped, it is the other way round
     assert found[[0, 1, 3]].tolist() == [0.5, 0.0, 0.0]
     assert np.isnan(found[2])
+
+
+def test_scores_on_what_clients_train_on():
+    layout = Layout(nn.Linear(2, 2, bias=False))
+    parts = tuple(np.array(part) for part in ([0], [1, 2], [0, 2]))
+    nothing = tuple(np.zeros(0, dtype=np.int64) for _ in parts)
+    data = FleetData("tiny", X.numpy(), Y.numpy(), X.numpy(), Y.numpy(), parts, nothing, 2)
+    right, wrong = torch.tensor([1.0, 0.0, 0.0, 1.0]), torch.tensor([0.0, 1.0, 1.0, 0.0])
+    home = np.array([0, 0, 1])  # clients 0 and 1 have the first model, client 2 the second
+    found = evaluate.OnTraining(evaluate.LocalEvaluator(layout, data), layout, data).scores([right, wrong], home)
+    # samples 0, 1, 2 under the first model: 1, 1, 0; samples 0, 2 under the second, whose answers are turned: 0, 1
+    assert found.train_accuracy == pytest.approx(3 / 5)
+    losses = F.cross_entropy(X, Y, reduction="none"), F.cross_entropy(X.flip(1), Y, reduction="none")
+    assert found.train_loss == pytest.approx(float(losses[0].sum() + losses[1][0] + losses[1][2]) / 5)
+    assert found.accuracy == evaluate.LocalEvaluator(layout, data).scores([right, wrong], home).accuracy

@@ -5,6 +5,7 @@ An executor enrols by its word in EXECUTORS; the example of a user's own is amon
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from tests.fakes import small_fleet
 from covey.algorithms import ALGORITHMS
 from covey.checkpoint import Checkpoint
 from covey.errors import RunFailed
-from covey.execute.backend import EXECUTORS, Work
+from covey.execute.backend import EXECUTORS, Work, make_backend
 from covey.execute.effects import Answer, Job
 from covey.execute.local import LocalExecutor, Training, make_task
 from covey.experiment import Experiment
@@ -24,13 +25,14 @@ from covey.experiment.life import Kept
 from covey.local import make_rule
 
 OWN = "./examples/processes.py:Processes"
-WORDS = [*EXECUTORS.names, OWN]
+DEVICES = "./tests/flower/here.py:InProcess"
+WORDS = [*EXECUTORS.names, OWN, DEVICES]
 SIZES = [3, 10, 17, 24, 5, 40]
 FLEET = small_fleet(SIZES)
 
 
 def backend(word):
-    return EXECUTORS[word]()
+    return make_backend({"ray": "ray:workers=1"}.get(word, word))
 
 
 def executor_of(word, rule="sgd"):
@@ -48,7 +50,7 @@ def answers(executor, jobs):
     """Every job answered once, by its ticket."""
     for ticket, job in enumerate(jobs):
         executor.start(ticket, job)
-    found = {}
+    found: dict[int, Any] = {}
     while len(found) < len(jobs):
         for ticket, answer in executor.finished(60):
             assert ticket not in found
@@ -56,8 +58,23 @@ def answers(executor, jobs):
     return [found[ticket] for ticket in range(len(jobs))]
 
 
+@pytest.fixture(scope="module")
+def one_ray():
+    """A Ray that all tests share, since one takes seconds to start; each has a worker of its own."""
+    from covey.execute.crew import LOCAL, connect, disconnect
+
+    connect(LOCAL, num_cpus=1, object_store_memory=2**27)
+    yield
+    disconnect()
+
+
 @pytest.mark.parametrize("word", WORDS)
 class TestEveryExecutor:
+    @pytest.fixture(autouse=True)
+    def ray(self, word, request):
+        if word == "ray":
+            request.getfixturevalue("one_ray")
+
     @pytest.mark.parametrize("rule", ["sgd", "fedprox:0.5", "scaffold"])
     def test_it_trains_as_one_client_after_another_does(self, word, rule):
         executor, task = executor_of(word, rule)

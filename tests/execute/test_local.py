@@ -1,5 +1,6 @@
 import weakref
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,17 +129,21 @@ def test_failures_can_be_injected_by_round_and_try():
 
 
 def test_a_wave_of_failures_only():
-    executor = Dropout(executor_of(), lambda job: "gone")
-    start = executor.executor.task.layout.initial()
+    local = executor_of()
+    executor = Dropout(local, lambda job: "gone")
+    start = local.task.layout.initial()
     walked = run(Star([Train(0), Train(1)]), executor)
     assert not walked.answered
     assert torch.equal(walked.models[0], start)
 
 
+OTHER: list[dict[str, Any]] = [{"round": 7}, {"attempt": 7}, {"client": 7}, {"visit": 7}]
+
+
 def test_dropouts_are_drawn_by_seed_round_try_client_and_visit():
     base = Job(1, None, round=1, attempt=0, visit=0)
-    others = [replace(base, **{name: 7}) for name in ("round", "attempt", "client", "visit")]
-    drawn = {}
+    others = [replace(base, **changed) for changed in OTHER]
+    drawn: dict[int, list[bool]] = {}
     for seed in range(40):
         for number, job in enumerate([base, *others]):
             drawn.setdefault(number, []).append(by_chance(seed, 0.5)(job) is None)
@@ -152,7 +157,8 @@ def test_dropouts_are_drawn_by_seed_round_try_client_and_visit():
 
 
 def test_memory_is_kept_between_rounds_and_its_changes_are_answered():
-    executor, changes = executor_of(rule="scaffold"), {}
+    executor = executor_of(rule="scaffold")
+    changes: dict[int, dict[int, Any]] = {}
     note = lambda job, answer: changes.setdefault(job.round, {}).update({job.client: answer.changes})  # noqa: E731
     first = run(Star([Train(0), Train(1)]), executor, observe=note)
     before = executor.state()["memory"]["variate"]

@@ -1,7 +1,11 @@
+from types import MethodType
+from typing import Any
+
 import pytest
 import torch
-from tests.execute.test_trainers import close, jobs_of, network, task_of, trained
+from tests.execute.test_trainers import close, jobs_of, memory_of, network, task_of, trained
 from torch import Tensor, nn
+from torch.fx import GraphModule
 
 from covey.execute.trace import _join_products_and_updates, tensors, trace
 from covey.execute.trainers import OneByOne, Stacked
@@ -32,7 +36,8 @@ class InPlace(nn.Module):
 
 
 def operations(step, *arguments, compiled=False):
-    line = trace(step, arguments, compiled=compiled).__self__
+    forward: Any = trace(step, arguments, compiled=compiled)  # a method of the traced line
+    line = forward.__self__
     return [str(node.target) for node in line.graph.nodes if node.op == "call_function"]
 
 
@@ -110,12 +115,79 @@ def test_tracing_changes_nothing():
 
 def test_the_joining_is_what_the_stacked_trainer_runs(monkeypatch):
     joined = []
-    monkeypatch.setattr(
-        "covey.execute.trace._join_products_and_updates",
-        lambda line: (_join_products_and_updates(line), joined.append(line)),
-    )
+
+    def join(line):
+        _join_products_and_updates(line)
+        joined.append(line)
+
+    monkeypatch.setattr("covey.execute.trace._join_products_and_updates", join)
     task = task_of(optimiser=Sgd(), sizes=[8, 8])
     trained(Stacked(task, 2), jobs_of(task))
     (line,) = joined
     targets = [node.target for node in line.graph.nodes]
     assert targets.count(torch.ops.aten.baddbmm_.default) == 2  # the two matrices of the network
+
+
+JOINED = [
+    ("sgd", Sgd(momentum=0.9)),
+    ("sgd", Sgd(weight_decay=0.01)),
+    ("sgd", Sgd(momentum=0.9, weight_decay=0.01)),
+    ("fedprox:0.1", Sgd()),
+    ("fedprox:0.1", Sgd(momentum=0.9, weight_decay=0.01)),
+    ("scaffold", Sgd()),
+    ("scaffold", Sgd(momentum=0.9)),
+    ("fedmmd", Sgd()),
+]
+
+
+@pytest.mark.parametrize("sizes", [[16] * 4, [3, 10, 17, 24]], ids=["full", "ragged"])
+@pytest.mark.parametrize(("rule", "optimiser"), JOINED)
+def test_rules_and_optimisers_join_products_and_updates(rule, optimiser, sizes):
+    task = task_of(rule=rule, optimiser=optimiser, sizes=sizes)
+    jobs = jobs_of(
+        task, rates=(0.2, 0.1), shared={name: torch.full((task.layout.size,), 0.02) for name in task.rule.remembers}
+    )
+    stacked = Stacked(task, 4)
+    close_models(trained(stacked, jobs, memory_of(task)), trained(OneByOne(task), jobs, memory_of(task)))
+    (line,) = stacked._steps.values()
+    assert isinstance(line, MethodType)
+    assert isinstance(line.__self__, GraphModule)
+    found = [str(node.target) for node in line.__self__.graph.nodes]
+    assert found.count("aten.baddbmm_.default") == 2  # the two matrices
+
+
+def test_terms_are_subtracted_where_the_sum_does():
+    def step(p: Tensor, x: Tensor, d: Tensor, c: Tensor, e: Tensor, rate: Tensor) -> None:
+        p.addcmul_(rate.view(-1, 1, 1), e - (torch.bmm(d.mT, x) - c), value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.3])
+    c, e = torch.randn(2, 3, 4), torch.randn(3, 4)
+    found = operations(step, p, x, d, c, e, rate)
+    assert "aten.baddbmm_.default" in found
+    assert not {"aten.bmm.default", "aten.sub.Tensor"} & set(found)
+    wanted = p - rate.view(-1, 1, 1) * (e - d.mT @ x + c)
+    trace(step, (p, x, d, c, e, rate), compiled=False)(p, x, d, c, e, rate)
+    torch.testing.assert_close(p, wanted)
+
+
+def test_a_term_that_is_changed_before_the_update_stays_in_the_sum():
+    def step(p: Tensor, x: Tensor, d: Tensor, c: Tensor, rate: Tensor) -> None:
+        direction = torch.bmm(d.mT, x) + c
+        c.zero_()
+        p.addcmul_(rate.view(-1, 1, 1), direction, value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.3])
+    c = torch.randn(2, 3, 4)
+    wanted = p - rate.view(-1, 1, 1) * (d.mT @ x + c)
+    trace(step, (p, x, d, c, rate), compiled=False)(p, x, d, c, rate)
+    torch.testing.assert_close(p, wanted)
+
+
+def test_a_sum_that_reads_what_is_updated_is_added_up_first():
+    def step(p: Tensor, x: Tensor, d: Tensor, rate: Tensor) -> None:
+        p.addcmul_(rate.view(-1, 1, 1), torch.bmm(d.mT, x) + p + p.view(2, 3, 4), value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.3])
+    wanted = p - rate.view(-1, 1, 1) * (d.mT @ x + 2 * p)
+    trace(step, (p, x, d, rate), compiled=False)(p, x, d, rate)
+    torch.testing.assert_close(p, wanted)

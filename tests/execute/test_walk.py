@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.fakes import SIZES, ExactMean, Numbers, plans, walk
 
 from covey.execute.effects import Answer, Failure
-from covey.plan import Forest, Mesh, Ring, Star, Train, client, cloud, edge
+from covey.plan import Forest, Mesh, Plan, Ring, Star, Train, client, cloud, edge
 
 ZERO = [Fraction(0)]
 
@@ -160,12 +160,12 @@ def test_a_model_goes_on_from_where_the_last_round_left_it():
 
 def test_epochs_and_rate_reach_the_client():
     seen = []
-    walk(
-        Ring([Train(0, epochs=3), Train(1, rate=0.5)]),
-        ZERO,
-        SIZES,
-        Numbers(train=lambda job: seen.append((job.epochs, job.rate)) or job.model),
-    )
+
+    def train(job):
+        seen.append((job.epochs, job.rate))
+        return job.model
+
+    walk(Ring([Train(0, epochs=3), Train(1, rate=0.5)]), ZERO, SIZES, Numbers(train=train))
     assert seen == [(3, 1.0), (1, 0.5)]
 
 
@@ -218,7 +218,7 @@ def test_every_training_of_a_client_has_its_own_number(plan):
 
 
 def test_visits_are_numbered_from_left_to_right_whatever_is_ready_first():
-    seen = {}
+    seen: dict[tuple[int, int], object] = {}
     plan = Star([Ring([Train(1), Train(2), Train(0)]), Train(0)])
     walk(plan, ZERO, SIZES, Numbers(train=lambda job: seen.setdefault((job.client, job.visit), job.model) or job.model))
     # client 0 trains for the second child first, in the first wave, and yet as number 1
@@ -229,7 +229,11 @@ def test_visits_are_numbered_from_left_to_right_whatever_is_ready_first():
 
 
 def test_everything_ready_at_once_is_handed_over_together():
-    groups = [Star([Train(0), Train(1)], rounds=2, at=edge(0)), Star([Train(2), Train(3)], at=edge(1)), Train(4)]
+    groups: list[Plan] = [
+        Star([Train(0), Train(1)], rounds=2, at=edge(0)),
+        Star([Train(2), Train(3)], at=edge(1)),
+        Train(4),
+    ]
     _, executor = run(Star(groups))
     assert [sorted(wave) for wave in executor.waves] == [[0, 1, 2, 3, 4], [0, 1]]
     assert executor.sent[0] == [(cloud, edge(0)), (cloud, edge(1)), (cloud, client(4))]
@@ -423,3 +427,42 @@ def test_nor_with_the_clients_of_groups():
         peak(Star(Star((Train(i) for i in range(g, n, 4)), at=edge(g)) for g in range(4)), n) for n in (20, 400)
     )
     assert many == few
+
+
+class InParts(Numbers):
+    """Answers the jobs of one meeting by the mean of their models; the first brings their weight."""
+
+    averages = True
+    averaged = 0
+
+    def finished(self, timeout=None):
+        jobs = dict(self._jobs)
+        found = list(super().finished(timeout))
+        parts: dict = {}
+        for ticket, answer in found:
+            if isinstance(answer, Answer) and (share := jobs[ticket].share):
+                parts.setdefault(share.meeting, []).append((ticket, Fraction(share.weight), answer.model))
+        for ticket, answer in found:
+            if isinstance(answer, Answer) and (share := jobs[ticket].share):
+                part = parts[share.meeting]
+                total = sum(weight for _, weight, _ in part)
+                mean = sum(weight * model for _, weight, model in part) / total
+                answer = Answer(mean, answer.samples, weight=float(total) if ticket == part[0][0] else 0.0)
+                self.averaged += 1
+            yield ticket, answer
+
+
+@given(plan=plans, failing=st.frozensets(st.integers(0, 5), max_size=3))
+def test_an_executor_may_average_the_models_that_only_meet(plan, failing):
+    whole = walk(plan, [Fraction(1)], SIZES, Numbers(failing=failing))
+    parts = walk(plan, [Fraction(1)], SIZES, InParts(failing=failing))
+    assert parts.models == whole.models  # in exact fractions
+    assert (parts.trained, parts.lost, parts.answered) == (whole.trained, whole.lost, whole.answered)
+
+
+def test_models_that_somebody_looks_at_are_not_averaged():
+    plan = Star([Train(0), Train(1)])
+    for singly, averaged in ((False, 2), (True, 0)):
+        executor = InParts()
+        walk(plan, [Fraction(0)], SIZES, executor, singly=singly)
+        assert executor.averaged == averaged

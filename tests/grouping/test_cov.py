@@ -133,3 +133,15 @@ def test_search_lowers_the_sum_at_the_same_sizes(fleet):
 def test_bad_options(wrong, fleet):
     with pytest.raises(BadValue):
         cov(fleet(10), rng=rng(), **wrong)
+
+
+def test_a_last_group_that_fits_nowhere_whole_is_dealt_out_client_by_client():
+    # two groups of one class each with room for one more: client 4, of class 1, goes to class 0, and 5 to what is left
+    labels = np.array([[2, 0], [2, 0], [0, 2], [0, 2], [0, 1], [1, 0]])
+    assert _settle_rest(labels, [[0, 1], [2, 3], [4, 5]], 3, 3).groups == ((0, 1, 4), (2, 3, 5))
+
+
+def test_a_last_group_with_no_room_anywhere_gets_the_client_that_can_best_be_spared():
+    # without client 0 the first group is even, (2, 1) to (1, 1): CoV 1/3 to 0; and so is the last, (0, 1) with (1, 0)
+    labels = np.array([[1, 0], [1, 0], [0, 1], [1, 0], [1, 0], [1, 0], [0, 1]])
+    assert _settle_rest(labels, [[0, 1, 2], [3, 4, 5], [6]], 2, 3).groups == ((1, 2), (3, 4, 5), (6, 0))

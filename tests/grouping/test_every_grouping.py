@@ -100,7 +100,7 @@ def test_groups_have_the_sizes_asked_for_or_it_is_refused(name, fleet, least, mo
 @given(fleets(least=4), st.integers(1, 4))
 def test_a_limit_alone_is_kept(name, fleet, most):
     labels, inputs = fleet
-    inputs["edges"] = np.arange(len(labels)) // most  # so that one group an edge is within the limit
+    inputs["edges"] = np.arange(len(labels)) // most  # so that one group per edge is within the limit
     assert run(name, labels, inputs, max_size=most).sizes.max() <= most
 
 

@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covey.errors import BadValue
+from covey.grouping.emd import emd_cluster
 from covey.grouping.insertion import Weighted, best_of_groups, group_sums, insertion, measured, relocation
+from covey.grouping.measures import emd_of
 from covey.grouping.terms import FromAll, FromGroup, Hops
 
 
@@ -72,6 +74,9 @@ def test_a_full_group_takes_nobody_else():
         def add(self, node, group):
             pass
 
+        def remove(self, node, group):
+            raise NotImplementedError("nobody leaves a group while groups are filled")
+
         def measure(self, group_of):
             return 1.0, np.zeros(len(group_of))
 
@@ -82,7 +87,21 @@ def test_a_full_group_takes_nobody_else():
     assert np.bincount(free).tolist() == [5, 1]
 
 
-@pytest.mark.parametrize(("how", "field"), [({"max_size": 2}, "max_size"), ({"steady": 0}, "steady")])
+def test_the_first_assignment_alone():
+    labels = np.random.default_rng(0).integers(0, 9, (40, 5))
+
+    def cost(steady, seed):
+        found = emd_cluster(labels, groups=4, steady=steady, rng=np.random.default_rng(seed))
+        sums = found.sums(labels)
+        far = [emd_of(labels[list(m)], s) @ labels[list(m)].sum(axis=1) for m, s in zip(found, sums, strict=True)]
+        return sum(far) / labels.sum()
+
+    costs = [[cost(steady, seed) for steady in (0, 1, 9)] for seed in range(10)]
+    assert all(first >= once >= often for first, once, often in costs)
+    assert any(first > once for first, once, _ in costs)
+
+
+@pytest.mark.parametrize(("how", "field"), [({"max_size": 2}, "max_size"), ({"steady": -1}, "steady")])
 def test_what_cannot_be_is_refused(how, field):
     with pytest.raises(BadValue, match=f"^{field} is "):
         insertion([], 6, 2, rng=np.random.default_rng(0), **how)

@@ -2,11 +2,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.narrow import known
 
 from covey.errors import BadValue
 from covey.grouping import group, measure
-from covey.grouping.kmedoids import compact, kmedoids
+from covey.grouping.insertion import Weighted
+from covey.grouping.kmedoids import _searched, compact, kmedoids
 from covey.grouping.measures import hops_of
+from covey.grouping.terms import hops_term
 
 
 def rng(seed=0):
@@ -74,15 +77,15 @@ def test_near_the_best_of_all_groupings_of_eight(seed):
 def test_heads_are_the_servers_fewest_hops_from_all(fleet):
     distances = np.abs(np.subtract.outer(np.arange(20), np.arange(20))).astype(float)
     found = kmedoids(fleet(20), groups=3, distances=distances, rng=rng())
-    for members, head in zip(found.groups, found.heads, strict=True):
+    for members, head in zip(found.groups, known(found.heads), strict=True):
         assert distances[np.ix_(members, [head])].sum() == distances[np.ix_(members, members)].sum(axis=0).min()
 
 
 def test_more_passes_never_cost_more(fleet):
     labels = fleet(80)
-    few, many = (kmedoids(labels, groups=8, steady=s, rng=rng(2)) for s in (1, 12))
+    groupings = [kmedoids(labels, groups=8, steady=s, rng=rng(2)) for s in (1, 12)]
     shares = labels / labels.sum(axis=1, keepdims=True)
-    few, many = (measure(g, labels, updates=shares).Delta for g in (few, many))
+    few, many = (known(measure(g, labels, updates=shares).Delta) for g in groupings)
     assert many <= few + 1e-12
 
 
@@ -103,7 +106,7 @@ def test_the_printed_costs_are_an_option_and_a_cap_holds(fleet):
     assert kmedoids(labels, groups=3, max_size=10, rng=rng()).sizes.tolist() == [10, 10, 10]
 
 
-@pytest.mark.parametrize("how", [{"alpha_iid": -1}, {"alpha_comm": float("nan")}, {"assign": "all"}, {"steady": 0}])
+@pytest.mark.parametrize("how", [{"alpha_iid": -1}, {"alpha_comm": float("nan")}, {"assign": "all"}, {"steady": -1}])
 def test_options_out_of_range_are_refused(how):
     with pytest.raises(BadValue, match=f"^{next(iter(how))} is "):
         kmedoids(np.ones((4, 2), int), groups=2, rng=rng(), **how)
@@ -145,3 +148,13 @@ def test_a_search_finds_groups_with_both_few_hops_and_all_labels():
 def test_a_search_needs_the_whole_cost():
     with pytest.raises(BadValue, match=r"^search is "):
         kmedoids(np.ones((4, 2), int), groups=2, assign="own", search=1, rng=rng())
+
+
+def test_a_search_that_makes_it_dearer_is_not_kept():
+    distances = np.array([[0.0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]])
+    terms = [Weighted(hops_term(distances), 1.0, 1.0)]
+    near, far = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])  # 1 + 1 hops, 9 + 9 hops
+    for start, found in ((near, far), (far, near)):
+        kept, medoids = _searched(terms, start, 2, lambda *_, found=found: found)
+        assert kept.tolist() == near.tolist()
+        assert near[medoids].tolist() == [0, 1]  # medoids of the grouping that is kept

@@ -107,6 +107,21 @@ def test_measure_brings_all_together():
     assert found["Delta"] == pytest.approx((8 * (7 / 3 - 1) + 8 * (4 - 7 / 3)) / 18)
 
 
+def test_kl_and_emd_are_weighted_by_samples():
+    # groups (6, 0) and (1, 1), all (7, 1): a mean over groups would count the smaller one as much as the larger
+    found = measure(Grouping(((0,), (1,))), [[6, 0], [1, 1]]).to_dict()
+    kl = math.log(8 / 7), math.log(4 / 7) / 2 + math.log(4) / 2
+    assert found["kl"] == pytest.approx((6 * kl[0] + 2 * kl[1]) / 8)
+    assert found["emd"] == pytest.approx((6 * (1 / 8 + 1 / 8) + 2 * (3 / 8 + 3 / 8)) / 8)
+
+
+def test_hops_go_from_the_members_to_the_head():
+    # there and back differ: row i, column j is the way from i to j
+    distances = np.array([[0, 1, 1], [10, 0, 10], [10, 10, 0]])
+    assert hops_of(Grouping(((0, 1, 2),), heads=(0,)), distances) == 10 + 10
+    assert hops_of(Grouping(((0, 1, 2),)), distances) == 1 + 10  # to client 1 (or 2)
+
+
 def test_without_network_and_gradients_there_are_no_such_figures():
     assert not {"hops", "delta", "Delta"} & measure(Grouping(((0,),)), [[1, 2]]).to_dict().keys()
 

@@ -8,7 +8,7 @@ def test_concentrations_are_those_of_the_unions(fleet):
     labels = fleet(30)
     pool = Pool(labels)
     pool.open()
-    members = []
+    members: list[int] = []
     for _ in range(29):  # long enough for joined clients to be dropped from the arrays
         expected = concentration_of(labels[members].sum(axis=0) + labels[pool.ids])
         free = pool.free[pool.ids]

@@ -12,7 +12,7 @@ def test_the_second_member_is_drawn_with_odds_qcid_to_the_minus_two():
     # QCID = .64 + .04 - .5 = .18; odds 18^2 = 324 to (1/.18)^2 = 30.86, so 91.3 % of pairs with client 0 are (0, 1)
     labels = np.array([[8, 0], [0, 4], [0, 2]])
     rng = np.random.default_rng(0)
-    partners = []
+    partners: list[int] = []
     while len(partners) < 1000:
         first = qcid(labels, groups=1, rng=rng).groups[0]
         if first[0] == 0:
@@ -39,4 +39,4 @@ def test_large_groups_do_not_overflow(fleet):
 
 def test_bad_explore():
     with pytest.raises(BadValue, match="explore is -1"):
-        qcid(np.ones((2, 2)), explore=-1, rng=np.random.default_rng(0))
+        qcid(np.ones((2, 2), int), explore=-1, rng=np.random.default_rng(0))

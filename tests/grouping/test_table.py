@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.narrow import known
 
 from covey.errors import BadData
 from covey.grouping import Grouping
@@ -21,7 +22,7 @@ def test_a_fleet(file):
     assert tuple(table.names) == ("ada", "bob", "eve")
     assert table.label_names == ("cat", "dog")
     assert table.labels.tolist() == [[3, 0], [0, 4], [1, 2]]
-    assert table.edges.tolist() == [0, 1, 0]
+    assert known(table.edges).tolist() == [0, 1, 0]
 
 
 def test_edges_are_optional_and_columns_in_any_order(file):
@@ -84,7 +85,7 @@ def test_groups_out_and_in(tmp_path):
 
 def test_distances_by_name_in_the_fleets_order(file):
     path = file("client,bob,ada\nada,5,0\nbob,0,5.5\n", "d.csv")
-    assert np.array_equal(read_distances(path, ["ada", "bob"]), [[0, 5], [5.5, 0]])
+    assert np.array_equal(read_distances(path, ["ada", "bob"]), [[0.0, 5.0], [5.5, 0.0]])
 
 
 @pytest.mark.parametrize(

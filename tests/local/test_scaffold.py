@@ -2,7 +2,10 @@ from math import exp
 
 import pytest
 import torch
+from tests.narrow import a
 from tests.tiny import fleet_of, loop_of, model_after, random_fleet, small_network, two_weights
+
+from covey.execute.local import LocalExecutor
 
 
 def sigma(z: float) -> float:
@@ -51,7 +54,8 @@ def test_the_servers_variate_is_the_mean_of_the_clients(settings):
     )
     progress = loop.begin()
     loop.go(progress)
-    mean = torch.stack([loop.executor.memory.of(client)["variate"] for client in range(4)]).mean(dim=0)
+    memory = a(LocalExecutor, loop.executor).memory
+    mean = torch.stack([memory.of(client)["variate"] for client in range(4)]).mean(dim=0)
     torch.testing.assert_close(progress.shared["variate"], mean, rtol=1e-4, atol=1e-6)
     assert mean.norm() > 0.01
 
@@ -65,5 +69,6 @@ def test_group_rounds_renew_the_variates_every_time():
     )
     progress = loop.begin()
     loop.go(progress)
-    mean = torch.stack([loop.executor.memory.of(client)["variate"] for client in range(4)]).mean(dim=0)
+    memory = a(LocalExecutor, loop.executor).memory
+    mean = torch.stack([memory.of(client)["variate"] for client in range(4)]).mean(dim=0)
     torch.testing.assert_close(progress.shared["variate"], mean, rtol=1e-4, atol=1e-6)

@@ -3,6 +3,7 @@ from math import sqrt
 import numpy as np
 import pytest
 import torch
+from tests.narrow import a
 from tests.tiny import model_after, random_fleet, small_network
 
 from covey.merge import Adagrad, Adam, Moment, Yogi, make_server
@@ -70,7 +71,7 @@ def test_replace_is_fedavg():
 def test_batch_statistics_are_merged_and_not_stepped():
     def network() -> torch.nn.Module:
         model = small_network()
-        model.features.append(torch.nn.BatchNorm1d(6))
+        a(torch.nn.Sequential, model.features).append(torch.nn.BatchNorm1d(6))
         return model
 
     fleet, settings = random_fleet((8, 8, 8)), {"batch": 4, "lr": 0.1}

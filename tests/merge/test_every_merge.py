@@ -78,3 +78,13 @@ def test_what_goes_in_is_not_changed(name):
 def test_nothing_to_merge_is_a_mistake(name):
     with pytest.raises(CannotMerge, match="no model came in"):
         make_merge(name).open(gathering(2)).close((0, 1))
+
+
+def test_the_merges_that_say_so_take_a_mean_in_place_of_its_models():
+    several = [name for name in MERGES.names if getattr(make_merge(name), "averages", False)]
+    assert several == ["mean", "sum", "updates"]
+    a, b, c = models_of(3, 0)
+    part = (2 * a + 3 * b) / (2 + 3)
+    for name in several:
+        whole = merged(name, [a, b, c], [2.0, 3.0, 4.0])
+        torch.testing.assert_close(merged(name, [part, c], [2.0 + 3.0, 4.0]), whole, rtol=1e-5, atol=1e-6)

@@ -16,7 +16,7 @@ ROBUST = ["median", "trimmed-mean", "krum", "geometric-median", "flame"]
 def merged(word, models, *, start=None, weights=None, trained=None):
     """The merged model of lists of numbers, and what the merge counted."""
     rows = [torch.tensor(model, dtype=torch.float32) for model in models]
-    counts = Counter()
+    counts: Counter[str] = Counter()
     start = torch.zeros_like(rows[0]) if start is None else torch.tensor(start)
     members = tuple((j,) for j in range(len(rows)))
     gathering = Gathering(members, start, key=5, trained=trained, count=lambda k, n: counts.update({k: n}))

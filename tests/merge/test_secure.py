@@ -14,7 +14,7 @@ from covey.plan import Ring, Star, Train, edge
 
 
 def secured(merge, models, weights, *, missing=(), start=None, key=1):
-    counts = Counter()
+    counts: Counter[str] = Counter()
     start = torch.zeros(len(models[0])) if start is None else start
     members = tuple((j,) for j in range(len(models)))
     gathering = Gathering(

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from tests.narrow import a
 from torch import nn
 
-from covey.models import MODELS, Network
+from covey.models import MODELS, TwoPart
 
 # name: (shape, classes, parameters), with the sum written out layer by layer.
 AT_THE_PAPER = {
@@ -100,7 +101,7 @@ def test_parameters_are_the_published_ones(name):
 def test_head_of_features_is_the_model_and_its_last_layer_has_one_row_a_class(name):
     shape, classes, _ = AT_THE_PAPER[name]
     model = on_meta(name, shape, classes)
-    assert isinstance(model, Network)
+    assert isinstance(model, TwoPart)
     x = made_up(name, 3, shape)
     assert model(x).shape == model.head(model.features(x)).shape == (3, classes)
     last = [layer for layer in model.head.modules() if isinstance(layer, nn.Linear)][-1]
@@ -123,7 +124,7 @@ def test_head_of_features_is_the_model_and_its_last_layer_has_one_row_a_class(na
 def test_convolution_stacks_leave_channels_and_positions(name, features):
     shape, classes, _ = AT_THE_PAPER[name]
     model = on_meta(name, shape, classes)
-    assert model.features(made_up(name, 2, shape)).shape == (2, *features)
+    assert a(TwoPart, model).features(made_up(name, 2, shape)).shape == (2, *features)
 
 
 @pytest.mark.parametrize("name", MODELS.names)

@@ -1,15 +1,16 @@
 import pytest
 import torch
+from tests.narrow import a
 
 from covey.errors import BadValue
-from covey.models import MODELS
+from covey.models import MODELS, TwoPart
 from covey.models.sequence import SHORTEST_SOUND, Reader
 
 
 def test_shortest_sound_leaves_one_value_and_one_sample_less_none():
     # (6848 - 80) / 16 + 1 = 424; 424 / 4 = 106; (106 - 2) / 4 = 26; (26 - 2) / 4 = 6; (6 - 2) / 4 = 1
     with torch.device("meta"):
-        model = MODELS["group-fel-speech"]((1, SHORTEST_SOUND), 35).eval()
+        model = a(TwoPart, MODELS["group-fel-speech"]((1, SHORTEST_SOUND), 35).eval())
         assert model.features(torch.zeros(2, 1, SHORTEST_SOUND)).shape == (2, 64, 1)
         with pytest.raises(RuntimeError):
             model.features(torch.zeros(2, 1, SHORTEST_SOUND - 1))

@@ -1,5 +1,8 @@
+from typing import Any
+
 import numpy as np
 import pytest
+from tests.narrow import known
 
 from covey.errors import BadValue
 from covey.fleet import Fleet
@@ -50,7 +53,11 @@ def test_clients_without_samples_and_a_client_alone_have_costs_too():
 @pytest.mark.parametrize(
     ("word", "clients", "sentence"),
     [
-        ("miles", 4, "distances is 'miles'; allowed is hops, hops:NETWORK such as hops:jellyfish:20,4, or similar"),
+        (
+            "miles",
+            4,
+            "distances is 'miles'; allowed is hops, hops:NETWORK such as hops:jellyfish:20,4, similar, or plane",
+        ),
         ("similar:2", 4, "distances is 'similar:2'; allowed is hops"),
         ("hops:moon", 4, "network is 'moon'"),
         ("similar", 20_000, "clients is 20000; allowed is at most 16,000 where distances are 'similar'"),
@@ -63,12 +70,22 @@ def test_what_is_refused(word, clients, sentence):
 
 
 def test_a_fleet_checks_its_distances():
-    assert Fleet(np.ones((2, 1)), distances=[[0, 1], [2, 0]]).distances.tolist() == [[0, 1], [2, 0]]
-    for wrong, sentence in (
+    assert known(Fleet(np.ones((2, 1)), distances=[[0, 1], [2, 0]]).distances).tolist() == [[0, 1], [2, 0]]
+    cases: list[tuple[Any, str]] = [
         ([[0, 1]], r"distances is \(1, 2\); allowed is a table of 2 by 2"),
         ([[0, -1], [1, 0]], "distances is -1.0; allowed is finite numbers from 0 up"),
         ([[0, np.nan], [1, 0]], "distances is nan; allowed is finite numbers from 0 up"),
         ("near", "distances is 'str'; allowed is a table of numbers, clients by clients"),
-    ):
+    ]
+    for wrong, sentence in cases:
         with pytest.raises(BadValue, match=sentence):
             Fleet(np.ones((2, 1)), distances=wrong)
+
+
+def test_points_of_a_plane():
+    apart = distances_from("plane", Fleet(np.ones((5, 1))), seed=3)
+    assert (apart == apart.T).all()
+    assert (np.diag(apart) == 0).all()
+    assert 0 < apart.max() <= 10 * np.sqrt(2)  # the diagonal of the square
+    assert (apart[0, 1] <= apart[0] + apart[:, 1]).all()  # no way round is shorter
+    assert (apart == distances_from("plane", Fleet(np.ones((5, 1))), seed=3)).all()

@@ -143,7 +143,9 @@ def test_bytes_on_links():
     assert carried[0, 1] == pytest.approx(55)
     assert carried[1, 2] == pytest.approx(60)
     simulator.run_until_idle()
-    assert simulator.busiest() == (1, 2, pytest.approx(150))
+    source, target, carried_by_it = simulator.busiest()
+    assert (source, target) == (1, 2)
+    assert carried_by_it == pytest.approx(150)
     # both end at 30: 50 bytes each from 10 s on at 2.5
     assert simulator.load(network.arcs.index((0, 1))) == [(0, 5), (10, 2.5), (30, 0)]
     assert simulator.load(network.arcs.index((1, 2))) == [(0, 5), (30, 0)]

@@ -102,7 +102,7 @@ def test_csv_with_units_roles_and_a_default(tmp_path):
 
 
 def test_graphml(tmp_path):
-    graph = nx.Graph()
+    graph: nx.Graph[str] = nx.Graph()
     graph.add_edge("a", "b", capacity="8Mbps", latency="1ms")
     graph.add_edge("b", "c", capacity=2e6, latency=0.0)
     nx.write_graphml(graph, tmp_path / "lab.graphml")

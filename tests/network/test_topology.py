@@ -68,7 +68,7 @@ def test_star_ring_and_tree_have_the_hosts_asked_for():
 
 
 def test_any_graph_with_roles():
-    graph = nx.Graph()
+    graph: nx.Graph[str] = nx.Graph()
     graph.add_node("c", role="cloud")
     for edge in ("e0", "e1"):
         graph.add_node(edge, role="edge")
@@ -93,7 +93,7 @@ def test_without_roles_every_node_is_a_host_and_a_default_link_fills_in():
 
 
 def test_a_directed_graph_has_one_arc_a_link():
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_edge(0, 1, capacity=1.0, latency=0)
     graph.add_edge(1, 0, capacity=2.0, latency=0)
     assert from_graph(graph).capacity.tolist() == [1.0, 2.0]
@@ -107,7 +107,7 @@ def test_bad_graphs_get_one_clear_sentence():
     with pytest.raises(BadData, match="graph is disconnected; every host must be able to reach every other"):
         from_graph(split, link=Link())
     dead = nx.path_graph(3)
-    nx.set_edge_attributes(dead, 0, "capacity")
+    nx.set_edge_attributes(dead, dict.fromkeys(dead.edges, 0), "capacity")
     with pytest.raises(BadValue, match="capacity of link 0 to 1 is 0; allowed is a rate above 0"):
         from_graph(dead, link=Link())
     with pytest.raises(BadData, match="parallel links"):
@@ -117,7 +117,7 @@ def test_bad_graphs_get_one_clear_sentence():
     with pytest.raises(BadData, match="role 'printer'; allowed is host, switch, edge or cloud"):
         from_graph(odd, link=Link())
     clouds = nx.path_graph(2)
-    nx.set_node_attributes(clouds, "cloud", "role")
+    nx.set_node_attributes(clouds, dict.fromkeys(clouds, "cloud"), "role")
     with pytest.raises(BadData, match="2 nodes with role cloud"):
         from_graph(clouds, link=Link())
     with pytest.raises(BadData, match="no host"):

@@ -11,7 +11,7 @@ from covey.execute.local import LocalExecutor, Training, make_task
 from covey.execute.walk import Brief
 from covey.execute.walk import walk as walk_plan
 from covey.fleet import Fleet
-from covey.plan import Forest, Mesh, Ring, Star, Train, client, clients, combine, edge, transfers, without
+from covey.plan import Forest, Mesh, Ring, Star, Train, by_epoch, client, clients, combine, edge, transfers, without
 
 edge_of = st.lists(st.integers(0, EDGES - 1), min_size=CLIENTS, max_size=CLIENTS)
 someone = st.sets(st.integers(0, CLIENTS - 1))
@@ -112,7 +112,7 @@ def test_combining_changes_no_trained_model():
         brief = Brief(rate=0.2)
         results.append(walk_plan(each, [start], fleet.sizes.tolist(), executor, brief=brief).models[0])
     assert combine(plan, fleet) != plan
-    assert torch.allclose(*results, rtol=1e-5, atol=1e-6)
+    assert torch.allclose(results[0], results[1], rtol=1e-5, atol=1e-6)
     assert not torch.equal(results[0], start)
 
 
@@ -162,3 +162,15 @@ def test_shares_of_nothing():
     mesh = Mesh([Train(0), Train(1), Train(2)], [(0, 1), (1, 2)], weights=[1, 0, 0])
     assert without(star, {0}) is None
     assert without(mesh, {0}) == Mesh([Train(1), Train(2)], [], slots=[1, 2])
+
+
+def test_by_epoch_goes_down_to_every_training():
+    def twice(i, rate=1.0):
+        return Ring([Train(i, 1, rate), Train(i, 1, rate)])
+
+    plan = Star([Star([Train(0), Train(1, 1)], rounds=3, at=edge(1)), Ring([Train(2, 2, 0.5)])], merge="ida")
+    wanted = Star([Star([twice(0), Train(1, 1)], rounds=3, at=edge(1)), Ring([twice(2, 0.5)])], merge="ida")
+    assert by_epoch(plan, usual=2) == wanted
+    mesh = Mesh([Train(0), Train(1)], [(0, 1)], weights=[1.0, 3.0], slots=[4, 2])
+    assert by_epoch(mesh, usual=2) == Mesh([twice(0), twice(1)], [(0, 1)], weights=[1.0, 3.0], slots=[4, 2])
+    assert by_epoch(Forest([Train(0)], slots=[3]), usual=2) == Forest([twice(0)], slots=[3])

@@ -1,5 +1,6 @@
 """The short form of plans, and that what `covey list` shows of an algorithm is what it runs."""
 
+import numpy as np
 import pytest
 
 import covey
@@ -24,6 +25,14 @@ def test_an_algorithms_sketch_is_its_plan(name):
         callbacks=[lambda report: seen.add(sketch(report.plan))],
     )
     assert make_algorithm(name).sketch in seen
+
+
+@pytest.mark.parametrize("name", ["ring", "star-rings", "rings", "ring-stars", "ring-rings"])
+def test_chains_show_in_the_sketch(name):
+    algorithm = make_algorithm(name, {"chains": 2, "groups": 2})
+    fleet = covey.Fleet(np.ones((8, 2)))
+    state = algorithm.start(fleet, np.random.default_rng(0))
+    assert sketch(algorithm.plan(1, fleet, state, np.random.default_rng(0))) == algorithm.sketch
 
 
 def test_every_algorithm_has_a_sketch():

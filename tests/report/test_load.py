@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from covey.network.topology import fat_tree, jellyfish, ring, star, tree
-from covey.report.load import positions
+from covey.report.layout import positions
 
 NETWORKS = [fat_tree(4), tree(3, 2), star(5), ring(6), ring(1), jellyfish(8, 3, 2, rng=np.random.default_rng(0))]
 

@@ -1,6 +1,7 @@
 """A curious, then a lying server: everything it may try with the messages of a session to learn one client's update."""
 
 import logging
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def masked_session(seed=0, **terms):
         seen[sender, data[5]] = data
         receive(sender, data)
 
-    session.server.receive = overheard
+    session.server.receive = overheard  # type: ignore[method-assign]  # the server writes down what it hears
     session.open()
     for u in range(SIZE):
         session.add(u, SECRET if u == 0 else np.zeros(VALUES))
@@ -91,7 +92,7 @@ def test_telling_clients_different_stories_gives_one_secret_at_most(told_lost):
     """Some clients hear that client 0 was lost, the others that it was heard; a threshold above half allows one."""
     session, seen = masked_session()
     server, everybody = session.server, tuple(range(SIZE))
-    pieces = {"self_masks": {}, "masking_keys": {}}
+    pieces: dict[str, dict[int, Any]] = {"self_masks": {}, "masking_keys": {}}
     for u in range(1, SIZE):
         lost = (0,) if u <= told_lost else ()
         heard = tuple(v for v in everybody if v not in lost)

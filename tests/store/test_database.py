@@ -72,7 +72,7 @@ def test_a_database_that_is_removed_before_the_last_word(store):
 def test_a_database_that_is_removed_while_the_last_word_is_written(store):
     """What went to a file that is gone is noticed after it was written, too."""
     run = with_rounds(store, 2)
-    words = []
+    words: list[str] = []
 
     def hear(statement):
         if statement.startswith("UPDATE") and not words:

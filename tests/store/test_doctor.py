@@ -37,6 +37,11 @@ def newest(folder, run):
     return list(files_in(folder / run).values())[-1]
 
 
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
 def what(health):
     return {damage.run: damage.what for damage in health.damaged}
 
@@ -100,7 +105,7 @@ def test_a_round_that_was_killed_before_the_database_knew_is_no_damage(folder):
         lambda path: path.write_bytes(path.read_bytes()[:-5]),
         lambda path: path.write_bytes(path.read_bytes()[:-1] + b"x"),
         lambda path: path.unlink(),
-        lambda path: (path.unlink(), os.mkfifo(path)),
+        pipe,
         lambda path: (path.unlink(), path.mkdir()),
         lambda path: (path.unlink(), path.symlink_to(path.parent / "lock")),
     ],

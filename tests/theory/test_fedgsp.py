@@ -1,4 +1,5 @@
 from math import floor, log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_more_groups_never_compute_longer_when_adding_is_free(rounds, clients):
 
 def test_communication_by_hand():
     # kappa K R = 0.5 x 6 x 4 = 12 models each way, 5 bytes = 40 bits: 12 x 40 (1/8 + 1/4) s and 2 x 12 x 5 bytes.
-    settings = {"rounds": 4, "clients": 6, "kappa": 0.5, "hardware": SLOW}
+    settings: Any = {"rounds": 4, "clients": 6, "kappa": 0.5, "hardware": SLOW}
     assert communication_seconds(**settings) == 180
     assert communication_bytes(**settings) == 120
 

@@ -1,4 +1,5 @@
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from covey.theory import client_spread, group_fel_bound, group_spread, largest_r
 
 counts = st.lists(st.integers(1, 200), min_size=1, max_size=12)
 # Everything 1 but eta = 0.1 and T = 10.
-ONES = {"loss_gap": 1, "T": 10, "K": 1, "E": 1, "S": 1, "eta": 0.1, "L": 1, "sigma": 1, "zeta": 1, "zeta_g": 1}
+ONES: Any = {"loss_gap": 1, "T": 10, "K": 1, "E": 1, "S": 1, "eta": 0.1, "L": 1, "sigma": 1, "zeta": 1, "zeta_g": 1}
 
 
 @given(counts)
@@ -62,7 +63,7 @@ def test_bound_by_hand_where_every_constant_differs():
     lambda_3 = 2700 * eta**4 * gamma * 4 * 81 * 4
     lambda_4 = 90 * eta**2 * 4 * 9 * 4
     lambda_s = eta * gamma * big_gamma * 4 * (1 + 10 * eta**2 * 9 * 4 * sigma**2)
-    given_ = {"loss_gap": 2.0, "T": T, "K": K, "E": E, "S": S, "eta": eta, "L": L, "group_size": size}
+    given_: Any = {"loss_gap": 2.0, "T": T, "K": K, "E": E, "S": S, "eta": eta, "L": L, "group_size": size}
     given_ |= {"sigma": sigma, "zeta": zeta, "zeta_g": zeta_g, "gamma": gamma, "Gamma": big_gamma, "Gamma_p": gamma_p}
     bound = group_fel_bound(**given_)
     assert bound.descent == pytest.approx(2 / (lambda_1 * eta * T * K * E))

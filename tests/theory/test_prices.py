@@ -22,7 +22,7 @@ def test_one_round_by_hand():
 
 
 def test_a_training_is_the_sum_of_its_rounds():
-    rounds = [[(0, 1)], [(2,)], [(0, 1), (2,)]]
+    rounds: list[list[tuple[int, ...]]] = [[(0, 1)], [(2,)], [(0, 1), (2,)]]
     once = [round_cost(groups, [1, 2, 3], K=2, E=1, prices=SIMPLE) for groups in rounds]
     assert total_cost(rounds, [1, 2, 3], K=2, E=1, prices=SIMPLE) == sum(once)
     assert once[2] == once[0] + once[1]

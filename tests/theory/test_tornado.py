@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,14 +38,14 @@ def test_bounds_by_hand(architecture, tau2, expected):
 
 @given(st.floats(0, 10), st.integers(1, 10))
 def test_star_is_star_stars_with_one_group_and_no_group_rounds(d, tau):
-    rates = {"eta": 0.1, "beta": 1.0, "rho": 1.0}
+    rates: Any = {"eta": 0.1, "beta": 1.0, "rho": 1.0}
     star = tornado_bound("star", Divergences(delta=0, Delta=0, D=d), tau1=tau, **rates)
     assert star == tornado_bound("star-stars", Divergences(delta=d, Delta=0, D=d), tau1=tau, tau2=1, **rates)
 
 
 @given(st.integers(1, 8), st.integers(1, 8))
 def test_fedavg_ic_adds_the_way_to_go(tau1, tau2):
-    rates = {"eta": 0.1, "beta": 1.0, "rho": 2.0}
+    rates: Any = {"eta": 0.1, "beta": 1.0, "rho": 2.0}
     whole = fedavg_ic_bound(MEASURED, tau1=tau1, tau2=tau2, omega=1.0, **rates)
     stray = tornado_bound("star-stars", MEASURED, tau1=tau1, tau2=tau2, **rates)
     assert whole - stray == pytest.approx(1 / (2 * tau1 * tau2 * 0.1), abs=1e-9 * whole)
@@ -51,7 +53,7 @@ def test_fedavg_ic_adds_the_way_to_go(tau1, tau2):
 
 @given(st.integers(1, 8), st.integers(2, 8))
 def test_ring_stars_drift_for_less_long_than_star_rings(tau1, tau2):
-    rates = {"eta": 0.1, "beta": 1.0, "rho": 1.0}
+    rates: Any = {"eta": 0.1, "beta": 1.0, "rho": 1.0}
     ring_stars = tornado_bound("ring-stars", MEASURED, tau1=tau1, tau2=tau2, **rates)
     assert ring_stars < tornado_bound("star-rings", MEASURED, tau1=tau1, tau2=tau2, **rates)
 

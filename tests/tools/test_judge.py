@@ -27,6 +27,7 @@ def judged(folder, code=0, out="", err="", words=("list",), **more):
     [
         ({"code": 1, "err": TRACEBACK}, "traceback: KeyError at covey/grouping/cov.py in cov"),
         ({"code": -signal.SIGALRM}, "hangs: list"),
+        ({"code": -signal.SIGXCPU}, "hangs: list"),
         ({"code": -signal.SIGSEGV}, "ended by SIGSEGV"),
         ({"code": 3}, "exit code 3"),
         ({"code": 2, "err": ""}, "a refusal that is not one sentence: ''"),
@@ -47,6 +48,8 @@ def test_what_is_well(tmp_path):
     assert judged(tmp_path, out="a table\n") == []
     assert judged(tmp_path, code=2, err="covey: rounds is 0; allowed is more\n") == []
     assert judged(tmp_path, out='{"model_sha256": "a"}', words=("resume", "--json"), model="a") == []
+    told = "fedclar, seed 0 failed: alone\ncovey: fedclar failed: alone\n"
+    assert judged(tmp_path, code=2, err=told, words=("compare", "fedclar")) == []
 
 
 def test_a_setting_that_is_accepted_and_not_kept(tmp_path):

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="same seed, same inputs")
     parser.add_argument("--kinds", default=",".join(KINDS), help="some of: " + ", ".join(KINDS))
     parser.add_argument("--keep", type=Path, default=Path("fuzz-found"), help="folder for inputs that show a fault")
-    parser.add_argument("--seconds", type=int, default=SECONDS, help="what takes longer hangs")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="what takes longer hangs; more for a busy machine")
     parser.add_argument("--workers", type=int, default=2, help="how many at a time")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
@@ -60,21 +60,22 @@ def main() -> None:
     stores.template()
     began = time.monotonic()
     kinds = args.kinds.split(",")
-    batches = -(-args.inputs // BATCH)
-    jobs = [
-        (kinds[j % len(kinds)], 1_000_000 * args.seed + j, began + 60 * args.minutes, args.seconds)
-        for j in range(batches)
-    ]
+    deadline = began + 60 * args.minutes
+    jobs = [(*made, deadline, args.seconds) for made in batches(args.inputs, kinds, args.seed)]
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     found: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     with multiprocessing.get_context("fork").Pool(args.workers) as pool:
         for kind, ends, failed in pool.imap_unordered(batch, jobs):
             counts[kind] += ends
             for case, what, said in failed:
+                if what not in found:
+                    print(f"\r{what}", file=sys.stderr, flush=True)
                 counts[kind][f"fault: {what}"] += 1
                 found[what].append((case, said))
                 found[what].sort(key=lambda pair: pair[0].size)
                 del found[what][KEPT:]
+            if failed:
+                keep(found, args.keep)
             if not args.json:
                 print(f"\r{sum(c['inputs'] for c in counts.values()):,} inputs", end="", file=sys.stderr, flush=True)
     shown = keep(found, args.keep)
@@ -82,15 +83,22 @@ def main() -> None:
     sys.exit(1 if found else 0)
 
 
-def batch(job: tuple[str, int, float, int]) -> tuple[str, Counter[str], list[tuple[Case, str, str]]]:
+def batches(inputs: int, kinds: list[str], seed: int) -> Iterator[tuple[str, int, int]]:
+    """The kind of every batch, the number of its first input, and how many it has; no two inputs have one number."""
+    size = min(BATCH, -(-inputs // len(kinds)))
+    for j in range(-(-inputs // size)):
+        yield kinds[j % len(kinds)], 1_000_000 * seed + j * size, size
+
+
+def batch(job: tuple[str, int, int, float, int]) -> tuple[str, Counter[str], list[tuple[Case, str, str]]]:
     """Inputs of one kind: how they ended, and those that show a fault."""
-    kind, first, deadline, patience = job
+    kind, first, size, deadline, patience = job
     ends: Counter[str] = Counter()
     failed: list[tuple[Case, str, str]] = []
     with tempfile.TemporaryDirectory(prefix="covey-fuzz-") as place:
         os.environ |= {name: str(Path(place, name)) for name in ("COVEY_CACHE", "COVEY_DATA", "XDG_CACHE_HOME")}
         folder = Path(place, "here")
-        for number in range(first, first + BATCH):
+        for number in range(first, first + size):
             if time.monotonic() > deadline:
                 break
             case = draw(KINDS[kind](), number)

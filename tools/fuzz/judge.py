@@ -19,7 +19,7 @@ FRAME = re.compile(r'File "[^"]*?((?:covey|tools)/[^"]*)", line (\d+), in (\S+)'
 
 def faults(case: Case, ended: Ended, folder: Path) -> list[str]:
     """What is wrong with how this ended, in words that are the same for the same cause; nothing where all is well."""
-    if ended.code == -signal.SIGALRM:
+    if ended.code in (-signal.SIGALRM, -signal.SIGXCPU):
         return [f"hangs: {' '.join(case.words[:1])}"]
     if ended.code < 0:
         return [f"ended by {signal.Signals(-ended.code).name}"]
@@ -33,14 +33,15 @@ def faults(case: Case, ended: Ended, folder: Path) -> list[str]:
     if control := sorted({hex(ord(c)) for c in ended.out + ended.err if unicodedata.category(c) == "Cc" and c != "\n"}):
         found.append(f"control characters {', '.join(control)} reach the terminal")
     if ended.code == 2 and not found:
-        found += _refusal(ended)
+        found += _refusal(ended, told=case.words[0] == "compare")
     if ended.code == 0 and not found:
         found += _acceptance(case, ended, folder)
     return found
 
 
-def _refusal(ended: Ended) -> list[str]:
-    lines = ended.err.splitlines()
+def _refusal(ended: Ended, *, told: bool) -> list[str]:
+    """`told`: which runs have failed was told before, as they did."""
+    lines = ended.err.splitlines()[-1:] if told else ended.err.splitlines()
     if len(lines) != 1 or not lines[0].startswith("covey: ") or not lines[0].removeprefix("covey: ").strip():
         return [f"a refusal that is not one sentence: {_without_numbers(ended.err[:80])!r}"]
     return []

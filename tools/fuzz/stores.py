@@ -23,8 +23,9 @@ from tools.fuzz.damage import damaged
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
-KILLED, WHOLE = "scaffold-digits-1", "ring-digits-1"
+KILLED, WHOLE = "star-rings-digits-1", "ring-digits-1"
 SETTINGS: dict[str, Any] = {**SMALL, "rounds": 4, "momentum": 0.5, "dropout": 0.2}
+REMEMBERED: dict[str, Any] = {**SETTINGS, "local": "scaffold", "server": "adam", "groups": 2}  # there is a lot to forge
 COMMANDS = [["resume"], ["resume", KILLED], ["list"], ["show", KILLED], ["show", WHOLE], ["doctor"]]
 COLUMNS = {
     "runs": ["run", "created", "status", "config", "summary"],
@@ -58,9 +59,11 @@ def template() -> tuple[dict[str, Content], str | None]:
             if report.metrics["round"] == 2:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        killed = forked(lambda: covey.run("scaffold", out=runs, callbacks=[stop], **SETTINGS), folder)
+        killed = forked(lambda: covey.run("star-rings", out=runs, callbacks=[stop], **REMEMBERED), folder)
         whole = forked(lambda: covey.run("ring", out=runs, **SETTINGS), folder)
-        undisturbed = forked(lambda: print(covey.run("scaffold", out=spare, **SETTINGS).summary["model_sha256"]), spare)
+        undisturbed = forked(
+            lambda: print(covey.run("star-rings", out=spare, **REMEMBERED).summary["model_sha256"]), spare
+        )
         assert (killed.code, whole.code, undisturbed.code) == (-signal.SIGKILL, 0, 0), (killed, whole, undisturbed)
         with sqlite3.connect(runs / "covey.db") as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -201,7 +204,10 @@ def edits(draw: Draw, db: sqlite3.Connection) -> tuple[str, tuple[Any, ...]]:
         return draw(st.sampled_from(SCHEMA_EDITS)).format(t=table, c=column), ()
     if way == "json":
         table, column = draw(st.sampled_from([("runs", "config"), ("runs", "summary"), ("rounds", "metrics")]))
-        found = db.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+        try:
+            found = db.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+        except sqlite3.Error:  # an edit before this one has taken the table or the column away
+            found = []
         if found:
             row, text = draw(st.sampled_from(found))
             try:

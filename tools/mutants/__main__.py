@@ -1,11 +1,13 @@
 """Put small faults into the source, run the tests near each, and print those that no test notices.
 
-    python -m tools.mutants [PACKAGE …] [--sample 60] [--seed 0] [--workers 2] [--seconds 300] [--json]
+    python -m tools.mutants [PACKAGE …] [--sample 20] [--seed 0] [--workers 2] [--seconds 300] [--minutes 120]
+                             [--json]
 
-A package is a folder or a file under src/covey; without one, those in which a wrong number would hide. First the tests
-near the files run once, to see that they pass and which of them runs which line; then every fault is put into a copy of
-the tree, two at a time, and the tests that run its line are run. Tests near a file are its doctests, those of its
-package, and the ones in NEAR. The score is the share of faults that a test notices, if only by taking too long.
+A package is a folder or a file under src/covey; without one, those in which a wrong number would hide. So many faults
+are drawn from each package; every one is put into a copy of the tree, two at a time, and tests are run until one fails:
+the file's doctests and the tests named after it, then those of its package, then the ones in NEAR. The score is the
+share of faults that a test notices, if only because the first of the three sets takes more than `--seconds` of work;
+the other two end then, and nobody has noticed.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import json
 import multiprocessing
 import py_compile
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -30,8 +33,6 @@ import traceback
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-
-from coverage import CoverageData
 
 from tools.mutants.mutate import Mutant, mutants
 
@@ -52,51 +53,66 @@ FIRST = (
     "networkx", "pydantic", "typer", "rich.progress", "matplotlib.figure", "pooch", "h5py", "PIL.Image",
     "ortools.graph.python.min_cost_flow", "sklearn.datasets", "safetensors.torch",
 )  # fmt: skip
-Runs = dict[str, dict[int, set[str]]]
-"""Which tests run which line of which file."""
-
 OUTPUT = Path("pytest.out")
 ROOT = Path(__file__).parents[2]
 COPIED = (
     "src", "tests", "benchmarks", "tools", "examples", "experiments", "docs", "README.md", "CONTRIBUTING.md",
     "pyproject.toml",
 )  # fmt: skip
-MOST = 150  # tests of one fault
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("packages", nargs="*", default=PACKAGES, help="folders or files under src/covey")
-    parser.add_argument("--sample", type=int, default=60, help="how many faults, drawn from all there are")
+    parser.add_argument("--sample", type=int, default=20, help="how many faults of each package")
     parser.add_argument("--seed", type=int, default=0, help="same seed, same faults")
     parser.add_argument("--workers", type=int, default=2, help="how many at a time")
-    parser.add_argument("--seconds", type=int, default=300, help="most that the tests of one fault may take")
+    parser.add_argument("--seconds", type=int, default=300, help="most work that each of three sets of tests may take")
+    parser.add_argument("--minutes", type=float, default=120, help="begin no other fault after so long")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
-    every = [mutant for name in args.packages for mutant in of_package(name)]
-    drawn = random.Random(args.seed).sample(every, min(args.sample, len(every)))
+    every = {name: of_package(name) for name in args.packages}
+    drawn = {name: random.Random(args.seed).sample(all_, min(args.sample, len(all_))) for name, all_ in every.items()}
     for name in FIRST:
         importlib.import_module(name)
-    ends, survivors, began = Counter[str](), list[Mutant](), time.monotonic()
+    ends, began = {name: Counter[str]() for name in drawn}, time.monotonic()
     with multiprocessing.get_context("fork").Pool(args.workers, own_copy) as pool:
-        runs = look(pool, drawn, args.seconds)
-        jobs = [(mutant, tests_of(mutant, runs), args.seconds) for mutant in drawn]
-        for mutant, end in pool.imap_unordered(try_out, jobs):
-            ends[end] += 1
-            if end == "survived":
-                survivors.append(mutant)
-                if not args.json:
-                    print(mutant.shown((ROOT / mutant.file).read_text()), flush=True)
-    noticed = len(drawn) - len(survivors)
-    score, seconds = noticed / len(drawn), time.monotonic() - began
-    if args.json:
-        print(json.dumps({"mutants": len(drawn), "of": len(every), "noticed": noticed, "score": round(score, 3)}))
-    else:
-        print(
-            f"{noticed} of {len(drawn)} faults noticed ({score:.0%}), {ends['late']} of them by taking too long; ",
-            end="",
-        )
-        print(f"drawn from {len(every):,} in {', '.join(args.packages)}; {seconds:,.0f} s")
+        pool.starmap(check_passing, [(test, args.seconds) for test in own_tests(drawn)], chunksize=1)
+        deadline = began + 60 * args.minutes
+        jobs = [(name, mutant, args.seconds, deadline) for name, some in drawn.items() for mutant in some]
+        for name, mutant, end in pool.imap_unordered(try_out, jobs):
+            if end == "not tried":
+                continue
+            ends[name][end] += 1
+            if not args.json:
+                print(f"{end:9}{mutant.shown((ROOT / mutant.file).read_text())}", flush=True)
+    report(ends, every, time.monotonic() - began, as_json=args.json)
+
+
+def report(ends: dict[str, Counter[str]], every: dict[str, list[Mutant]], seconds: float, *, as_json: bool) -> None:
+    rows = {
+        name: {
+            "faults": count.total(),
+            "of": len(every[name]),
+            "noticed": count.total() - count["survived"],
+            "late": count["late"],
+        }
+        for name, count in ends.items()
+    }
+    rows = {name: row for name, row in rows.items() if row["faults"]}
+    faults, noticed = (sum(row[key] for row in rows.values()) for key in ("faults", "noticed"))
+    if not faults:
+        raise SystemExit("there was no time for a single fault")
+    if as_json:
+        print(json.dumps({"packages": rows, "score": round(noticed / faults, 3), "seconds": round(seconds)}))
+        return
+    print(f"{'package':12}{'faults':>8}{'of':>8}{'noticed':>9}{'score':>7}")
+    for name, row in rows.items():
+        share = row["noticed"] / row["faults"]
+        print(f"{name:12}{row['faults']:8}{row['of']:8,}{row['noticed']:9}{share:7.0%}")
+    late = sum(row["late"] for row in rows.values())
+    print(f"{noticed} of {faults} faults noticed ({noticed / faults:.0%}), {late} of them by taking too long; ", end="")
+    print(f"{seconds:,.0f} s")
 
 
 def of_package(name: str) -> list[Mutant]:
@@ -108,12 +124,27 @@ def of_package(name: str) -> list[Mutant]:
     return [m for file in files for m in mutants(file.relative_to(ROOT).as_posix(), file.read_text())]
 
 
-def tests_near(file: str) -> list[str]:
-    """The file itself for its doctests, then tests, the nearest first."""
+def tests_near(file: str) -> list[list[str]]:
+    """Three sets of tests, the nearest first: for this file, for its package, for what uses it."""
     inside = Path(file).relative_to("src/covey")
-    package = inside.parts[0].removesuffix(".py")
-    names = [package if len(inside.parts) > 1 else f"test_{inside.name}", *NEAR.get(package, [])]
-    return [file, *(f"tests/{name}" for name in names if (ROOT / "tests" / name).exists())]
+    package, stem = inside.parts[0].removesuffix(".py"), inside.stem.removeprefix("_")
+    folder = ROOT / "tests" / package if len(inside.parts) > 1 else ROOT / "tests"
+    own = sorted(folder.rglob(f"test_{stem}*.py"))
+    rest = [folder] if len(inside.parts) > 1 else []
+    near = [ROOT / "tests" / name for name in NEAR.get(package, [])]
+    doctests = [file] if ">>>" in (ROOT / file).read_text() else []
+    sets = [[*doctests, *_named(own)], _named(rest), _named(near)]
+    return [names for names in sets if names]
+
+
+def _named(paths: Sequence[Path]) -> list[str]:
+    return [path.relative_to(ROOT).as_posix() for path in paths if path.exists()]
+
+
+def own_tests(drawn: dict[str, list[Mutant]]) -> list[str]:
+    """The tests of the files that faults are put into."""
+    files = {mutant.file for some in drawn.values() for mutant in some}
+    return sorted({test for file in files for test in tests_near(file)[0]})
 
 
 def own_copy() -> None:
@@ -131,54 +162,29 @@ def own_copy() -> None:
     multiprocessing.util.Finalize(None, shutil.rmtree, (place, True), exitpriority=10)
 
 
-def look(pool: multiprocessing.pool.Pool, drawn: list[Mutant], seconds: int) -> Runs:
-    """Run the tests without a fault, which they must pass; gives which tests run which line of which file."""
-    every = {test for mutant in drawn for test in tests_near(mutant.file)}
-    near = sorted(test for test in every if not any(parent.as_posix() in every for parent in Path(test).parents))
-    runs: Runs = {}
-    ends = pool.starmap(watch, [(test, 20 * seconds) for test in near], chunksize=1)
-    for test, (end, said, seen) in zip(near, ends, strict=True):
-        if end != "survived":
-            raise SystemExit(f"{said}\n{test} does not pass without a fault")
-        for file, lines in seen.items():
-            for line, names in lines.items():
-                runs.setdefault(file, {}).setdefault(line, set()).update(names)
-    return runs
+def check_passing(test: str, seconds: int) -> None:
+    """Tests that fail without a fault would notice everything."""
+    end, said = run_tests([test], seconds)
+    if end != "survived":
+        raise SystemExit(f"{said}\n{test} does not pass without a fault")
 
 
-def watch(test: str, seconds: int) -> tuple[str, str, Runs]:
-    """Run tests with coverage."""
-    end, said = run_tests([test, "--cov=covey", "--cov-context=test", "--cov-report="], seconds)
-    seen: Runs = {}
-    data = CoverageData(".coverage")
-    data.read()
-    for path in data.measured_files():
-        lines = data.contexts_by_lineno(path)
-        seen[Path(path).relative_to(Path.cwd()).as_posix()] = {n: set(names) for n, names in lines.items()}
-    return end, said, seen
-
-
-def tests_of(mutant: Mutant, runs: Runs) -> list[str]:
-    """The tests that run the fault's line, those of its own file first; all that are near where it runs at import."""
-    lines = runs.get(mutant.file, {})
-    names = {name for line in range(mutant.first, mutant.last + 1) for name in lines.get(line, ())}
-    if "" in names or not names:  # it runs at import, or not at all
-        return tests_near(mutant.file)
-    own = f"test_{Path(mutant.file).stem}"
-    return sorted({name.rpartition("|")[0] for name in names}, key=lambda name: (own not in name, name))[:MOST]
-
-
-def try_out(job: tuple[Mutant, list[str], int]) -> tuple[Mutant, str]:
-    """Put a fault into this worker's copy, run the tests, take it out."""
-    mutant, tests, seconds = job
+def try_out(job: tuple[str, Mutant, int, float]) -> tuple[str, Mutant, str]:
+    """Put a fault into this worker's copy, run tests until one notices, take it out."""
+    name, mutant, seconds, deadline = job
+    if time.monotonic() > deadline:
+        return name, mutant, "not tried"
     path = Path(mutant.file)
     source = path.read_text()
     path.write_text(mutant.apply(source))
     try:
-        end = run_tests(tests, seconds)[0]
-        if end == "not found":  # names of tests that a command line cannot say, or what they need cannot be imported
-            end = run_tests(tests_near(mutant.file), seconds)[0]
-        return mutant, end
+        for k, tests in enumerate(tests_near(mutant.file)):
+            end = run_tests(tests, seconds)[0]
+            if k and end == "late":  # so many tests take long with or without the fault
+                end = "survived"
+            if end != "survived":
+                break
+        return name, mutant, end
     finally:
         path.write_text(source)
 
@@ -189,7 +195,8 @@ def run_tests(words: Sequence[str], seconds: int) -> tuple[str, str]:
     if pid == 0:
         _become_pytest(words, seconds)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    ends = {0: "survived", 5: "survived", 4: "not found", -signal.SIGALRM: "late"}  # 5 is a file without doctests
+    late = dict.fromkeys((-signal.SIGALRM, -signal.SIGXCPU), "late")
+    ends = {0: "survived", 5: "survived"} | late  # 5: no tests in there
     return ends.get(code, "noticed"), OUTPUT.read_text(errors="replace")
 
 
@@ -198,7 +205,8 @@ def _become_pytest(words: Sequence[str], seconds: int) -> None:
     try:
         os.setpgid(0, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(seconds)
+        signal.alarm(20 * seconds)  # a test that waits for nothing; a busy machine is no fault
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         said = os.open(OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         for number in (1, 2):
@@ -210,6 +218,8 @@ def _become_pytest(words: Sequence[str], seconds: int) -> None:
             del sys.modules[name]
         import pytest
 
+        for file in (word for word in words if word.startswith("src/")):
+            importlib.import_module(".".join(Path(file).relative_to("src").with_suffix("").parts))
         code = int(pytest.main([*words, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]))
     except BaseException:
         traceback.print_exc()

@@ -55,16 +55,22 @@ class Architecture(Algorithm):
 
     @property
     def sketch(self) -> str:
-        """The plan of a round in short."""
-        return SKETCHES[self.shape]
+        """The plan of a round in short; chains of a group meet at its edge, those of all clients keep a model each."""
+        plan = SKETCHES[self.shape]
+        if self.chains == 1:
+            return plan
+        if self.shape in ("star-rings", "rings"):
+            return plan.replace("Ring(Train)", "Star(Ring(Train))")
+        return f"Forest({plan})" if plan.startswith("Ring") else plan
 
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
         """Group once; keep a seed for the rings' orders and, with `once`, who is sampled."""
         if self.shape in ("star", "ring"):
             groups = [list(range(fleet.clients))]
         else:
-            wanted = None if self.grouping == "edge" else min(self.groups, fleet.clients)
-            found = group(self.grouping, fleet.labels, groups=wanted, rng=rng, edges=fleet.edge_of)
+            given = self.grouping == "edge" or self.grouping.startswith("file:")
+            wanted = None if given else min(self.groups, fleet.clients)
+            found = group(self.grouping, fleet.labels, groups=wanted, rng=rng, edges=fleet.edge_of, names=fleet.called)
             groups = [list(members) for members in found]
         state: State = {"groups": groups, "seed": int(rng.integers(2**31))}
         return {**state, "sampled": sampled(groups, fleet, self.sample, rng)} if self.once else state
@@ -88,7 +94,7 @@ class Architecture(Algorithm):
         return _chained(self._rings(inner, None, 0, round, fleet, state))
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
-        """A model a group where groups keep to themselves; chains of a global ring are tested by their mean."""
+        """A model per group where groups keep to themselves; chains of a global ring are tested by their mean."""
         if self.shape in ("stars", "rings") and outcome.round == 0:
             model_per_group(outcome, state["groups"])
         nodes = outcome.fleet.clients if self.shape == "ring" else len(state["groups"])
@@ -184,7 +190,7 @@ _table_4(
 _table_4(
     "mm-psgd",
     "ring-stars",
-    "MM-PSGD: RING-stars over 10 clusters, one a round.",
+    "MM-PSGD: RING-stars over 10 clusters, one per round.",
     grouping="emd-cluster",
     groups=10,
     tau1=10,
@@ -203,7 +209,7 @@ _table_4(
 _table_4(
     "semicyclic",
     "rings",
-    "SemiCyclic: rings over 5 random groups, clients sampled once, one node a round.",
+    "SemiCyclic: rings over 5 random groups, clients sampled once, one node per round.",
     groups=5,
     tau1=100,
     hops=1,

@@ -20,7 +20,7 @@ from covey.algorithms.common import Sample, Tau1
 from covey.augment import augmented
 from covey.fleet import Fleet
 from covey.grouping import group
-from covey.plan import Plan, Ring, Star, Train
+from covey.plan import Ring, Star, Train
 from covey.sampling import sample_clients
 
 
@@ -41,7 +41,7 @@ class Astraea(Algorithm):
         """Every client augments its samples of classes that are rare in the whole fleet."""
         return augmented(fleet, self.alpha, rng)
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Star:
         """Reschedule the sampled clients to mediators; a mediator is a ring in random order."""
         taken = np.array(sample_clients(fleet, self.sample, rng))
         mediators = group("astraea", fleet.labels[taken], min_size=min(self.gamma, len(taken)), rng=rng)

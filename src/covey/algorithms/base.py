@@ -141,10 +141,13 @@ class Algorithm(ABC):
 
     @abstractmethod
     def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
-        """The plan of that round; rounds count from 1."""
+        """The plan of that round for that fleet, given what is remembered (`state`); rounds count from 1."""
 
     def learn(self, state: State, outcome: Outcome, rng: np.random.Generator) -> State:
-        """What is remembered from now on; called after every round, and with round 0 before the first."""
+        """What is remembered from now on: `state`, and what the `outcome` of a round has taught.
+
+        Called after every round, and with an outcome of round 0 before the first.
+        """
         return state
 
     def parts(self) -> dict[str, str]:

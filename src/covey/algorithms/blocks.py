@@ -23,7 +23,7 @@ Blocks: TypeAlias = Annotated[
 
 
 def blocks_of(fleet: Fleet, blocks: int, rng: np.random.Generator) -> list[list[int]]:
-    """The clients of every block: the fleet's windows, or so many blocks at random.
+    """The clients of every block: the fleet's windows, or this many blocks at random.
 
     >>> fleet = Fleet(np.ones((3, 1)), window_of=np.array([4, 0, 4]))
     >>> blocks_of(fleet, 2, np.random.default_rng(0))

@@ -20,13 +20,13 @@ from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, setting
 from covey.algorithms.updates import mean_model, rows
 from covey.fleet import Fleet
 from covey.grouping import group
-from covey.plan import Forest, Plan, Star, Train
+from covey.plan import Forest, Star, Train
 
 
 @ALGORITHMS.register("cfl", paper="Sattler et al. 2020")
 @settings
 class CFL(Algorithm):
-    """A star a cluster; a cluster whose clients disagree splits in two."""
+    """A star per cluster; a cluster whose clients disagree splits in two."""
 
     sketch: ClassVar[str] = "Forest(Star(Train))"
 
@@ -34,14 +34,14 @@ class CFL(Algorithm):
 
     eps1: Annotated[float, Field(ge=0, description="split only when the mean update is shorter")] = 0.4
     eps2: Annotated[float, Field(ge=0, description="split only when some client's update is longer")] = 1.6
-    after: Annotated[int, Field(ge=0, description="split only after so many rounds")] = 20
+    after: Annotated[int, Field(ge=0, description="split only after this many rounds")] = 20
     gamma: Annotated[float | None, Field(ge=0, le=1, description="the paper's gate gamma_max; off unless given")] = None
 
     def start(self, fleet: Fleet, rng: np.random.Generator) -> State:
         """Everybody in one cluster."""
         return {"clusters": [list(range(fleet.clients))]}
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Forest:
         """FedAvg in every cluster."""
         return Forest(Star(Train(i) for i in members) for members in state["clusters"])
 

@@ -26,7 +26,7 @@ Sample: TypeAlias = Annotated[
     AfterValidator(_share_or_number),
 ]
 GroupCount: TypeAlias = Annotated[int, Field(ge=1, description="number of groups")]
-Chains: TypeAlias = Annotated[int, Field(ge=1, description="chains of a ring, at most one a node")]
+Chains: TypeAlias = Annotated[int, Field(ge=1, description="chains of a ring, at most one per node")]
 Tau1: TypeAlias = Annotated[int | None, Field(ge=1, description="local epochs; the run's setting unless given")]
 Tau2: TypeAlias = Annotated[int, Field(ge=1, description="group rounds in a global round")]
 

@@ -12,7 +12,7 @@ import numpy as np
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
 from covey.algorithms.common import Sample
 from covey.fleet import Fleet
-from covey.plan import Plan, Star, Train
+from covey.plan import Star, Train
 from covey.sampling import sample_clients
 
 
@@ -25,6 +25,6 @@ class FedAvg(Algorithm):
 
     sample: Sample = 1.0
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Star:
         """One star over the sampled clients."""
         return Star(Train(i) for i in sample_clients(fleet, self.sample, rng))

@@ -27,7 +27,7 @@ from covey.algorithms.group_fel import form_groups, group_star
 from covey.errors import RunFailed
 from covey.fleet import Fleet
 from covey.grouping.updates import cosines, merge_similar
-from covey.plan import Forest, Plan, Ring, Star, Train, edge
+from covey.plan import Forest, Ring, Star, Train, edge
 from covey.sampling import group_odds, sample_groups
 
 
@@ -56,7 +56,7 @@ class FedCLAR(Algorithm):
         """Random groups."""
         return {"groups": form_groups("random", fleet, self.min_size, rng)}
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Star | Forest:
         """Groups under a cloud; once everybody alone; then clusters, each for itself."""
         if round == self.cluster_at:
             return Forest(Ring([Train(i, self.local_epochs)] * self.group_rounds) for i in range(fleet.clients))

@@ -23,7 +23,7 @@ from pydantic import Field
 from covey.algorithms.base import ALGORITHMS, Algorithm, State, settings
 from covey.fleet import Fleet
 from covey.grouping import group
-from covey.plan import Plan, Ring, Star, Train, cloud
+from covey.plan import Ring, Star, Train, cloud
 from covey.sampling import group_odds, part_of, sample_groups
 
 Growth = Literal["linear", "log", "exp"]
@@ -45,7 +45,7 @@ class FedGSP(Algorithm):
     relay: Relay = True
     weights: Annotated[Literal["samples", "uniform"], Field(description="shares of the groups in the mean")] = "samples"
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Star:
         """Regroup, sample groups, shuffle each into a ring."""
         count = self.groups_in(round, fleet.clients)
         groups = group("icg", fleet.labels, groups=count, rng=rng, rest=self.rest).groups
@@ -53,7 +53,7 @@ class FedGSP(Algorithm):
         return Star(rings, weights="uniform" if self.weights == "uniform" else None)
 
     def groups_in(self, round: int, clients: int) -> int:
-        """f(r), at most one group a client.
+        """f(r), at most one group per client.
 
         >>> [FedGSP().groups_in(r, 368) for r in (1, 2, 3, 34)]
         [10, 20, 30, 80]

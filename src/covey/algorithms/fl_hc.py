@@ -2,7 +2,7 @@
 
 Briggs, Fan, Andras, "Federated learning with hierarchical clustering of local updates to improve training on non-IID
 data", IJCNN 2020, Algorithm 1. n is `after`. HFL is what IHC-FL (Shih, Kuo, Sheu 2023) compares with: the same, and
-every so many rounds all cluster models are averaged.
+every `global_every` rounds all cluster models are averaged.
 
 Departures: the update that is clustered is that of the last common round, where the paper trains everybody once more.
 """
@@ -19,13 +19,13 @@ from covey.algorithms.common import Sample, sampled
 from covey.algorithms.updates import rows
 from covey.fleet import Fleet
 from covey.grouping import group
-from covey.plan import Forest, Mesh, Plan, Star, Train
+from covey.plan import Forest, Mesh, Star, Train
 
 
 @ALGORITHMS.register("fl-hc", paper="Briggs et al. 2020")
 @settings
 class FLHC(Algorithm):
-    """A star until the clients are clustered, then a star a cluster."""
+    """A star until the clients are clustered, then a star per cluster."""
 
     sketch: ClassVar[str] = "Forest(Star(Train))"
 
@@ -50,7 +50,7 @@ class FLHC(Algorithm):
         """Everybody in one cluster."""
         return {"clusters": [list(range(fleet.clients))]}
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Mesh | Forest:
         """FedAvg in every cluster; all mixed with all where a global average is due."""
         share = 1.0 if round == self.after else self.sample
         groups = sampled(state["clusters"], fleet, share, rng)

@@ -23,14 +23,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.special import softmax
 
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
 from covey.errors import BadValue, RunFailed
 from covey.fleet import Fleet
 from covey.grouping import GROUPINGS, group, missing, options
 from covey.grouping.measures import cov_of
-from covey.plan import Plan, Star, Train, edge
+from covey.plan import Star, Train, edge
 from covey.sampling import SAMPLINGS, Floats, group_odds, sample_groups
 
 Members = list[list[int]]
@@ -73,7 +72,7 @@ class GroupFEL(Algorithm):
             if name not in options(self.grouping):
                 raise BadValue(name, value, f"a setting of other groupings than {self.grouping!r}")
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Star:
         """Sample groups; each averages K times at its edge, then the cloud averages the groups."""
         groups: Members = state["groups"]
         odds = group_odds(cov_of([fleet.labels[g].sum(axis=0) for g in groups]), self.sampling)
@@ -87,12 +86,14 @@ class GroupFEL(Algorithm):
             logs = np.log(samples / fleet.sizes.sum()) - odds[list(drawn)] - np.log(count)
         return self._corrected(stars, logs, round)
 
-    def _corrected(self, stars: list[Star], logs: Floats, round: int) -> Plan:
+    def _corrected(self, stars: list[Star], logs: Floats, round: int) -> Star:
         """Weights n_g / (n p_g S), which is Eq. 4, or these over their sum, which is Eq. 39.
 
         They come as logarithms, since 1 / p_g may be larger than any number.
         """
         if self.aggregation == "stabilised":
+            from scipy.special import softmax  # here, for it takes half a second to import
+
             return Star(stars, weights=softmax(logs).tolist())
         if logs.max() > np.log(LARGEST):
             raise RunFailed(
@@ -141,7 +142,12 @@ def form_groups(
     gradients: NDArray[np.float32] | None = None,
     **extras: Any,
 ) -> Members:
-    """Every edge groups its own clients; unless the fleet knows their distances, all are two hops apart."""
+    """Every edge groups its own clients; unless the fleet knows their distances, all are two hops apart.
+
+    Groups from a file are as they are, and have to lie inside edges.
+    """
+    if grouping.startswith("file:"):
+        return _inside_edges(grouping, fleet, rng)
     groups: Members = []
     near = "distances" in signature(GROUPINGS[grouping]).parameters
     by_number = grouping in UNSIZED and not extras.get("drop")
@@ -160,6 +166,15 @@ def form_groups(
             **extras,
         )
         groups += [members[list(inside)].tolist() for inside in found]
+    return groups
+
+
+def _inside_edges(grouping: str, fleet: Fleet, rng: np.random.Generator) -> Members:
+    groups = [list(members) for members in group(grouping, fleet.labels, rng=rng, names=fleet.called)]
+    for k, members in enumerate(groups):
+        if len({fleet.edge(i) for i in members}) > 1:
+            two = f"group {k + 1}, with {fleet.called[members[0]]} and clients of another edge"
+            raise BadValue("grouping", two, "groups inside edges, as covey group --within-edges forms them")
     return groups
 
 

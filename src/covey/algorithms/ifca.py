@@ -19,7 +19,7 @@ from pydantic import Field
 from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, settings
 from covey.algorithms.common import Sample
 from covey.fleet import Fleet
-from covey.plan import Forest, Plan, Star, Train
+from covey.plan import Forest, Star, Train
 from covey.sampling import sample_clients
 
 
@@ -34,8 +34,8 @@ class IFCA(Algorithm):
     weighted: Annotated[bool, Field(description="weigh clients by their samples; the paper does not")] = False
     sample: Sample = 1.0
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
-        """One star a model that anybody picked."""
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Forest:
+        """One star per model that anybody picked."""
         taken = sample_clients(fleet, self.sample, rng)
         members = [[i for i in taken if state["pick"][i] == j] for j in range(self.k)]
         slots = [j for j in range(self.k) if members[j]]

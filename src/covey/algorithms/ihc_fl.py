@@ -26,8 +26,11 @@ from covey.algorithms.updates import mean_model, rows
 from covey.errors import BadValue, RunFailed
 from covey.fleet import Fleet
 from covey.grouping import group
+from covey.grouping.kmeans_ring import kmeans_ring
 from covey.grouping.updates import cosines
 from covey.plan import Forest, Mesh, Plan, Star, Train, client, without
+
+HEADS = 4  # of k-means unless given: the best number of the paper's Fig. 2
 
 
 @ALGORITHMS.register("ihc-fl", paper="IHC-FL")
@@ -50,9 +53,12 @@ class IHCFL(Algorithm):
         Field(description="what gamma bounds: distances of averaged clusters, or of heads"),
     ] = "clusters"
     method: Annotated[
-        Literal["search", "exact", "paper"], Field(description="how clusters are found: search, exact or paper")
+        Literal["search", "exact", "paper", "k-means"],
+        Field(description="how clusters are found: search, exact, paper, or k-means with a ring (Fig. 2)"),
     ] = "search"
-    heads: Annotated[int | None, Field(ge=1, description="number of clusters; the cheapest unless given")] = None
+    heads: Annotated[
+        int | None, Field(ge=1, description="number of clusters; the cheapest unless given, 4 with k-means")
+    ] = None
     kill: Annotated[
         tuple[Annotated[int, Field(ge=2)], ...],
         Field(description="rounds from 2 up before which the head of the largest cluster dies for good"),
@@ -97,20 +103,23 @@ class IHCFL(Algorithm):
         nearest = np.where(np.eye(len(deltas), dtype=bool), np.inf, deltas).min(axis=1)
         epsilon = float(nearest.max()) if self.epsilon is None else self.epsilon
         costs = 1 + deltas if fleet.distances is None else fleet.distances
-        found = group(
-            "ihc",
-            fleet.labels,
-            groups=self.heads,
-            updates=updates,
-            distances=costs,
-            sizes=fleet.sizes,
-            degree=self.degree,
-            epsilon=self.epsilon,
-            gamma=self.ratio * epsilon if np.isfinite(epsilon) else None,
-            between=self.between,
-            method=self.method,
-            rng=rng,
-        )
+        if self.method == "k-means":
+            found = kmeans_ring(updates, self.heads or HEADS, rng)
+        else:
+            found = group(
+                "ihc",
+                fleet.labels,
+                groups=self.heads,
+                updates=updates,
+                distances=costs,
+                sizes=fleet.sizes,
+                degree=self.degree,
+                epsilon=self.epsilon,
+                gamma=self.ratio * epsilon if np.isfinite(epsilon) else None,
+                between=self.between,
+                method=self.method,
+                rng=rng,
+            )
         clusters = [_line(head, members, costs) for members, head in zip(found, found.heads or (), strict=True)]
         outcome.models = [mean_model(outcome, members) for members in clusters]
         outcome.home = found.of(fleet.clients)

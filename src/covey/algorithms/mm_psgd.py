@@ -18,13 +18,13 @@ from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, setting
 from covey.algorithms.blocks import Blocks, block_in, blocks_of, predict
 from covey.algorithms.common import Sample, Tau1, Tau2, some_of
 from covey.fleet import Fleet
-from covey.plan import Forest, Plan, Star, Train
+from covey.plan import Forest, Star, Train
 
 
 @ALGORITHMS.register("mm-psgd", paper="Ding et al. 2020")
 @settings
 class MMPSGD(Algorithm):
-    """A chain of stars: the block that is awake averages, then hands the model on; a predictor a block."""
+    """A chain of stars: the block that is awake averages, then hands the model on; a predictor per block."""
 
     sketch: ClassVar[str] = "Forest(Star(Train))"
 
@@ -38,7 +38,7 @@ class MMPSGD(Algorithm):
         blocks = blocks_of(fleet, self.blocks, rng)
         return {"blocks": blocks, "visits": [0] * len(blocks)}
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Forest:
         """The block that is awake in this round, as a star."""
         members = state["blocks"][block_in(round, len(state["blocks"]))]
         taken = some_of(members, fleet, self.sample, rng)

@@ -20,7 +20,7 @@ from covey.algorithms.common import GroupCount
 from covey.algorithms.fedgsp import Relay, sample_rings
 from covey.fleet import Fleet
 from covey.grouping import group
-from covey.plan import Plan, Star
+from covey.plan import Star
 
 
 @ALGORITHMS.register("naive-gsp", paper="FedGSP")
@@ -41,7 +41,7 @@ class NaiveGSP(Algorithm):
         found = group(self.grouping, fleet.labels, groups=min(self.groups, fleet.clients), rng=rng, **extras)
         return {"groups": [rng.permutation(members).tolist() for members in found]}
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Star:
         """Sample groups; each is a ring."""
         return Star(sample_rings(state["groups"], self.kappa, rng, self.relay))
 

@@ -30,7 +30,7 @@ def visited(
 ) -> list[T]:
     """The nodes a chain visits at steps first, first + 1, …; `key` and the lap decide the order of a pass.
 
-    Chains of one ring, at most one a node (a node awake in the same window), never meet.
+    Chains of one ring, at most one per node (a node awake in the same window), never meet.
 
     >>> print(*visited("abc", first=0, count=6, key=[1]))
     a b c c a b

@@ -19,13 +19,13 @@ from covey.algorithms.base import ALGORITHMS, Algorithm, Outcome, State, setting
 from covey.algorithms.blocks import Blocks, block_in, blocks_of, predict
 from covey.algorithms.common import Sample, Tau1, some_of
 from covey.fleet import Fleet
-from covey.plan import Forest, Plan, Ring, Train
+from covey.plan import Forest, Ring, Train
 
 
 @ALGORITHMS.register("semicyclic", paper="Eichner et al. 2019")
 @settings
 class SemiCyclic(Algorithm):
-    """A chain through the clients of the block that is awake; a predictor a block."""
+    """A chain through the clients of the block that is awake; a predictor per block."""
 
     sketch: ClassVar[str] = "Forest(Ring(Train))"
 
@@ -40,7 +40,7 @@ class SemiCyclic(Algorithm):
         blocks = blocks_of(fleet, self.blocks, rng)
         return {"blocks": blocks, "iterates": [0] * len(blocks)}
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Forest:
         """The block that is awake in this round, one client after the other."""
         members = state["blocks"][block_in(round, len(state["blocks"]))]
         taken = some_of(members, fleet, self.sample, rng)

@@ -46,7 +46,7 @@ class Tornado(Algorithm):
         """Group_By_IID, and a seed for the ring."""
         return {"groups": _grouped("emd-iid", self.groups, fleet, rng), "seed": int(rng.integers(2**31))}
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Forest:
         """Algorithm 1: chain c is in the group c places ahead on the ring of groups."""
         groups, key = state["groups"], [state["seed"], 0]
         windows = None if fleet.window_of is None else np.array([fleet.window_of[members[0]] for members in groups])
@@ -116,7 +116,7 @@ class TornadoRings(Tornadoes):
         state = super().start(fleet, rng)
         return {**state, "sampled": sampled(state["groups"], fleet, self.sample, rng)}
 
-    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Plan:
+    def plan(self, round: int, fleet: Fleet, state: State, rng: np.random.Generator) -> Forest:
         """Algorithm 2 without its lines 12 and 13."""
         slots = [k for k, g in enumerate(state["sampled"]) if g]
         rings = [self.rings(k, state["sampled"][k], round, fleet, state) for k in slots]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def rows(outcome: Outcome, members: Sequence[int]) -> NDArray[np.float64]:
-    """The members' updates, one a row; who has none gets the mean of the others'."""
+    """The members' updates, one per row; who has none gets the mean of the others'."""
     given = {i: update.numpy().astype(np.float64) for i, update in outcome.updates.items()}
     mean: NDArray[np.float64] = np.mean(list(given.values()), axis=0)
     return np.stack([given.get(i, mean) for i in members])

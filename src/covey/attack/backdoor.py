@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,9 +68,7 @@ class Backdoor(Attack):
 @ATTACKS.register("replacement", paper="Bagdasaryan et al. 2020")
 @dataclass(frozen=True)
 class Replacement(Backdoor):
-    """A backdoor by attackers who make their updates `boost` times as long, 0 is so much that the mean is theirs."""
-
-    changes_answers: ClassVar[bool] = True
+    """A backdoor by attackers who stretch their updates by `boost`; 0 is far enough to make the mean theirs."""
 
     boost: float = 0.0
 

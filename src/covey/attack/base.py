@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +39,6 @@ class Trial:
 class Attack(ABC):
     """An attack by a `share` of the clients: `spread` over all, at as few edges, or in as few groups as can be."""
 
-    changes_answers: ClassVar[bool] = False
-
     share: float = 0.1
     inside: Inside = "spread"
 
@@ -48,12 +46,17 @@ class Attack(ABC):
         if not 0 < self.share < 1:
             raise BadValue("share of the attack", self.share, "a number above 0 and below 1")
 
+    @property
+    def changes_answers(self) -> bool:
+        """Whether attackers send back something else than what they trained."""
+        return type(self).answer is not Attack.answer
+
     def poison(self, data: FleetData, attackers: Sequence[int], rng: np.random.Generator) -> FleetData:
-        """The data with what the attackers make of theirs."""
+        """The `data` of all clients, with that of the `attackers` as they change it."""
         return data
 
     def answer(self, job: Job, answer: Answer, attackers: frozenset[int]) -> Answer:
-        """What an attacker sends back in place of its answer."""
+        """What an attacker sends back for that job in place of its honest answer; `attackers` are all of them."""
         return answer
 
     @abstractmethod
@@ -76,7 +79,7 @@ def make_attack(word: str) -> Attack:
 
 
 def choose(attack: Attack, fleet: Fleet, groups: Sequence[Sequence[int]], rng: np.random.Generator) -> tuple[int, ...]:
-    """The attackers: at least one; `groups` are those that the algorithm starts with.
+    """The attackers of a fleet: at least one; `groups` are those that the algorithm starts with.
 
     >>> attack = make_attack("sign-flip:share=0.5,inside=group")
     >>> choose(attack, Fleet(np.ones((4, 2))), [(0, 2), (1, 3)], np.random.default_rng(0)) in [(0, 2), (1, 3)]

@@ -7,7 +7,6 @@ AAAI 2019.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from covey.attack.base import ATTACKS, Attack, Trial
 from covey.errors import BadValue
@@ -22,8 +21,6 @@ class SignFlip(Attack):
 
     It works as often as a test sample is labelled wrongly.
     """
-
-    changes_answers: ClassVar[bool] = True
 
     scale: float = 1.0
 

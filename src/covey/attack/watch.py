@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -11,24 +11,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from covey.attack.base import Attack
-from covey.execute.effects import Answer, Executor, ExecutorState, Failure, Job, Ticket
+from covey.execute.effects import Answer, Executor, Failure, Job, Ticket
 from covey.execute.evaluate import Evaluator, Scores, scores
+from covey.execute.front import InFront
 from covey.execute.layout import Layout
 from covey.fleet import FleetData
 
 
-class Tampering:
+class Tampering(InFront):
     """Hands jobs on to another executor, and changes what attackers answer."""
 
     def __init__(self, executor: Executor, attack: Attack, attackers: Sequence[int]) -> None:
-        self.executor, self.attack, self.attackers = executor, attack, frozenset(attackers)
+        super().__init__(executor)
+        self.attack, self.attackers = attack, frozenset(attackers)
         self._jobs: dict[Ticket, Job] = {}
 
     def start(self, ticket: Ticket, job: Job) -> None:
         """Take on one training."""
         if job.client in self.attackers:
-            self._jobs[ticket] = job
-        self.executor.start(ticket, job)
+            self._jobs[ticket] = job = replace(job, share=None)  # its own model is wanted, to be changed
+        super().start(ticket, job)
 
     def finished(self, timeout: float | None = None) -> Iterable[tuple[Ticket, Answer | Failure | None]]:
         """What the other executor answers, and what attackers make of it."""
@@ -37,22 +39,6 @@ class Tampering:
             if job is not None and isinstance(answer, Answer):
                 answer = self.attack.answer(job, answer, self.attackers)
             yield ticket, answer
-
-    def state(self) -> ExecutorState:
-        """The other executor's."""
-        return self.executor.state()
-
-    def restore(self, state: ExecutorState) -> None:
-        """The other executor's."""
-        self.executor.restore(state)
-
-    def news(self) -> list[str]:
-        """The other executor's."""
-        return self.executor.news()
-
-    def close(self) -> None:
-        """The other executor's."""
-        self.executor.close()
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from rich.table import Table
 
 from covey.cli.console import console, plain
 from covey.cli.options import Json
-from covey.cli.progress import size as amount
 from covey.errors import BadValue
 from covey.groupops import BACKDOOR, Measured, measure_backdoor, measure_secure, measure_training, model_values, profile
 from covey.profile import SECURE
+from covey.report.amounts import size as amount
 from covey.report.picture import check_ending
 from covey.words import whole
 

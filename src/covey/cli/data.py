@@ -15,6 +15,7 @@ from rich.table import Table
 from covey.cli.console import console, plain, visible
 from covey.data import DATASETS, Dataset, find, get, load, load_fleet
 from covey.data.datasets import source_of
+from covey.data.own import is_own
 from covey.fleet import Fleet
 from covey.report.picture import check_ending
 from covey.words import split
@@ -23,6 +24,9 @@ app = typer.Typer(help="Data sets: what there is, what is here, how to get the r
 
 Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 Name = Annotated[str, typer.Argument(help="A data set, as in `covey data list`.")]
+Place = Annotated[
+    str, typer.Argument(help="A data set, or data of your own: FILE.npz, FILE.csv:label=COLUMN, FOLDER/.")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -80,11 +84,11 @@ def get_data(name: Name, as_json: Json = False) -> None:
 
 @app.command("show")
 def show_data(
-    name: Name,
-    clients: Annotated[int | None, typer.Option(help="Split over so many clients.")] = None,
+    name: Place,
+    clients: Annotated[int | None, typer.Option(help="Split over this many clients.")] = None,
     partition: Annotated[str | None, typer.Option(help="How to split: iid, dirichlet:0.1, natural, …")] = None,
     edges: Annotated[int, typer.Option(help="How many edges the clients sit at.")] = 1,
-    samples: Annotated[int | None, typer.Option(help="At most so many samples a client.")] = None,
+    samples: Annotated[int | None, typer.Option(help="At most this many samples a client.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the split.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw who holds what into this file.")] = None,
     as_json: Json = False,
@@ -93,9 +97,9 @@ def show_data(
     if plot is not None:
         check_ending(plot)
     dataset = load(name)
-    facts = _facts(dataset, DATASETS.entry(split(name)[0]).summary)
+    facts = _facts(dataset, "data of your own" if is_own(name) else DATASETS.entry(split(name)[0]).summary)
     if clients is not None or partition is not None or plot is not None:
-        how = partition or "iid"
+        how = partition or ("natural" if is_own(name) and dataset.owners is not None else "iid")
         fleet = load_fleet(dataset, clients=clients, partition=how, edges=edges, samples=samples, seed=seed)
         facts |= _fleet_facts(fleet, how)
         if plot is not None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from covey.cli.console import console, plain, visible
+from covey.cli.console import console, fitted, plain, visible
 from covey.cli.group_inputs import pairs, read_network, read_updates
 from covey.cli.group_job import MINUTES, Job, Result, duration
 from covey.cli.progress import Watch, bars
@@ -18,13 +18,14 @@ from covey.errors import BadValue, CoveyError
 from covey.grouping import GROUPINGS
 from covey.grouping.table import ClientTable, read_fleet, write_groups
 
+SPARE = ("CPD", "KL", "seconds", "EMD", "hops")  # columns that a narrow terminal goes without; --json has them
 SHOWN_GROUPS = 20
 SHOWN_MEMBERS = 50
 
 
 def group(
     file: Annotated[
-        Path, typer.Argument(help="CSV: `client`, one column a label, optionally `edge`. Or .npy: clients x labels.")
+        Path, typer.Argument(help="CSV: `client`, one column per label, optionally `edge`. Or .npy: clients x labels.")
     ],
     method: Annotated[str, typer.Option(help=f"One of {', '.join(GROUPINGS.names)}; or `all` to compare.")] = "cov",
     min_size: Annotated[int | None, typer.Option(help="Clients that every group has at least.")] = None,
@@ -42,7 +43,7 @@ def group(
         str | None, typer.Option(help="Distances: a CSV table, a network file or name (fat-tree:8), or `edges`.")
     ] = None,
     updates: Annotated[
-        Path | None, typer.Option(help="Model updates: a .npy array, one row a client, in the order of the file.")
+        Path | None, typer.Option(help="Model updates: a .npy array, one row per client, in the order of the file.")
     ] = None,
     search: Annotated[
         int | None, typer.Option(help="Passes of local search; 3 for `cov` and 1 for `kmedoids` where that is quick.")
@@ -174,7 +175,7 @@ def _write(out: Path, fleet: ClientTable, result: Result) -> None:
 
 def _print_one(result: Result, fleet: ClientTable, wrote: list[Path], epsilon: float | None) -> None:
     screen = console()
-    screen.print(_table([result]))
+    screen.print(fitted(_table([result]), screen, SPARE))
     if passes := result.figures.get("search"):
         screen.print(f"after {passes} pass{'es' * (passes > 1)} of search; --search 0 is the paper's grouping")
     if "crossing" in result.figures:
@@ -211,7 +212,7 @@ def _listed(members: tuple[int, ...], fleet: ClientTable) -> str:
 def _print_comparison(results: list[Result], others: list[_Other]) -> None:
     screen = console()
     if results:
-        screen.print(_table(results))
+        screen.print(fitted(_table(results), screen, SPARE))
     if any("crossing" in r.figures for r in results):
         screen.print("crossing: groups with clients of several edges; --within-edges keeps every method inside edges")
     for other in others:
@@ -222,8 +223,9 @@ def _table(results: list[Result]) -> Table:
     hops, edges = (any(name in r.figures for r in results) for name in ("hops", "crossing"))
     table = Table(box=None, header_style="bold")
     table.add_column("method", no_wrap=True)
+    left_out = any(r.figures["left_out"] for r in results)
     names = ["groups", "sizes", "CoV", "EMD", "KL", "CPD", *["hops"] * hops, *["crossing"] * edges]
-    for name in (*names, "left out", "seconds"):
+    for name in (*names, *["left out"] * left_out, "seconds"):
         table.add_column(name, justify="right")
     for result in results:
         f = result.figures
@@ -231,5 +233,6 @@ def _table(results: list[Result]) -> Table:
         cells = [str(f["groups"]), sizes, *(f"{f[name]:.3f}" for name in ("cov", "emd", "kl")), f"{f['cpd']:.4f}"]
         cells += [f"{f['hops']:,.0f}"] if hops else []
         cells += [str(f["crossing"])] if edges else []
-        table.add_row(f"[bold]{plain(result.method)}[/]", *cells, str(f["left_out"]), f"{f['seconds']:.3f}")
+        cells += [str(f["left_out"])] if left_out else []
+        table.add_row(f"[bold]{plain(result.method)}[/]", *cells, f"{f['seconds']:.3f}")
     return table

@@ -42,7 +42,7 @@ def group_cost(grouping: Grouping, word: str, formed: Formed) -> dict[str, Any]:
 
 
 def seconds(grouping: Grouping, prices: Prices) -> float:
-    """What one group operation takes all clients together: |g| O(|g|) a group."""
+    """What one group operation takes all clients together: |g| O(|g|) per group."""
     return sum(len(members) * prices.group_seconds(len(members)) for members in grouping.groups)
 
 

@@ -42,8 +42,13 @@ def read_network(network: str | None, fleet: ClientTable) -> NDArray[np.float64]
 
 
 def read_updates(path: Path | None) -> NDArray[np.float64] | None:
-    """One update a client, from a .npy file."""
-    return None if path is None else np.asarray(load_array(path), dtype=np.float64)
+    """One update per client, from a .npy file."""
+    if path is None:
+        return None
+    found = np.asarray(load_array(path), dtype=np.float64)
+    if found.ndim != 2:
+        raise BadData(f"{path}: an array of shape {found.shape}, not a table with one row per client")
+    return found
 
 
 def pairs(given: Sequence[str]) -> dict[str, str]:

@@ -13,13 +13,14 @@ import typer
 from rich.table import Table
 
 import covey
-from covey.cli.console import console, plain
-from covey.cli.options import DEFAULT_OUT, Json, Out
+from covey.cli.console import console, fitted, plain
+from covey.cli.options import DEFAULT_OUT, Json, Out, complete_run
 from covey.cli.runs import COLUMNS, IF_KNOWN, chosen, latest, run_rows, runs_table, sound
 from covey.errors import BadData, BadValue, UnknownName
 from covey.registry import Registry
 from covey.store import RunRecord, Store
 
+SPARE = ("wall_seconds", "models", "trainings", "epsilon", "attack_success", "cost", "simulated_seconds", "loss")
 TABLES = {
     "algorithms": "covey.algorithms:ALGORITHMS",
     "groupings": "covey.grouping:GROUPINGS",
@@ -31,6 +32,7 @@ TABLES = {
     "servers": "covey.merge:SERVERS",
     "devices": "covey.network.devices:DEVICES",
     "attacks": "covey.attack:ATTACKS",
+    "trackers": "covey.track:TRACKERS",
 }
 """Where what has a name is registered; imported when it is asked for."""
 
@@ -102,7 +104,7 @@ def _entry(entry: Any) -> dict[str, str]:
 
 
 def show(
-    run: Annotated[str, typer.Argument(help="name of the run")],
+    run: Annotated[str, typer.Argument(help="name of the run", autocompletion=complete_run)],
     out: Out = DEFAULT_OUT,
     plot: Annotated[Path | None, typer.Option(help="draw accuracy over rounds and traffic into this PNG")] = None,
     as_json: Json = False,
@@ -132,8 +134,11 @@ def show(
     for row in shown:
         cells = [row.get(name, "") for name in columns]
         table.add_row(*(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells))
-    screen.print(table)
+    screen.print(fitted(table, screen, SPARE))  # --json has them all
     for event in events:
+        if event["kind"] == "versions":
+            screen.print(plain(event["text"]), style="dim")
+            continue
         said = f"round {event['round']}: {event['kind']}: {event['text']}"
         screen.print(plain(said), style="yellow")
     for damage in damaged:
@@ -162,9 +167,12 @@ def _details(
             data = store.checkpoint(record.run).data
     except BadData as error:
         return found | {"damage": str(error)}
-    groups = data["state"].get("groups")
-    told = [[int(i) for i in members] for members in groups] if isinstance(groups, list) else None
-    return found | {"groups": told, "model_of": [int(k) for k in data["home"]]}
+    try:
+        groups = data["state"].get("groups")
+        told = [[int(i) for i in members] for members in groups] if isinstance(groups, list) else None
+        return found | {"groups": told, "model_of": [int(k) for k in data["home"]]}
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
+        return found | {"damage": "the newest checkpoint does not say in a way that can be read who has which model"}
 
 
 def summary_of(record: RunRecord, rounds: list[dict[str, Any]]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ COMMANDS = {
     "resume": ("covey.cli.run:resume", "Go on where a run was killed, to the same model."),
     "compare": ("covey.cli.compare:compare", "Run several algorithms on the same fleet: a table, and a picture."),
     "sweep": ("covey.cli.sweep:sweep", "Every combination of some settings, sorted by what came out."),
+    "reproduce": ("covey.cli.reproduce:reproduce", "The papers' tables and figures, their figures beside ours."),
     "group": ("covey.cli.group:group", "Group the clients of a fleet of your own."),
     "price": ("covey.cli.price:price", "What a round costs on a network: seconds, bytes, energy, without training."),
     "bench-groupops": (
@@ -34,10 +35,13 @@ COMMANDS = {
     ),
     "list": ("covey.cli.listing:list_", "What there is: runs, or anything that has a name."),
     "show": ("covey.cli.listing:show", "What a run did: its settings, its rounds, what was lost."),
+    "report": ("covey.cli.report:report", "Runs as one page that opens offline, or every picture as a file."),
+    "ui": ("covey.ui.command:ui", "A local web page: runs live, comparisons, groupings, plans."),
     "rm": ("covey.cli.runs:rm", "Remove runs."),
     "rename": ("covey.cli.runs:rename", "Give a run another name."),
     "export": ("covey.cli.runs:export", "Every round of a run, to take away: CSV, JSON, Parquet or LaTeX."),
     "doctor": ("covey.cli.doctor:doctor", "Check a store: its database, its checkpoints and their digests."),
+    "flower": ("covey.cli.flower:app", "Real devices, by way of Flower: write an app, or try a federation here."),
     "data": ("covey.cli.data:app", "Data sets: what there is, what is here, how to get the rest."),
 }
 

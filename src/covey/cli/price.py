@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from covey.cli.console import console, plain
+from covey.cli.console import console, fitted, plain
 from covey.cli.options import (
     DEFAULT_OUT,
     AllowCode,
@@ -22,10 +22,10 @@ from covey.cli.options import (
     parse_set,
     with_experiment_options,
 )
-from covey.cli.progress import size
 from covey.errors import BadValue
 from covey.experiment import Experiment
 from covey.registry import refuse_code
+from covey.report.amounts import size
 from covey.report.picture import check_ending
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _experiment(source: str, out: Path, settings: dict[str, Any], allow_code: bo
 
     stored = None
     if (out / "covey.db").is_file():
-        with Store(out) as store:
+        with Store(out, read_only=True) as store:
             stored = next((record.config for record in store.runs() if record.run == source), None)
     if stored is None:
         wanted = experiment(source, settings, allow_code=allow_code)
@@ -147,7 +147,8 @@ def _sweep(key: str, swept: list[tuple[Any, Experiment]], *, as_json: bool) -> N
         table.add_column(plain(name), justify="right")
     for row in rows:
         table.add_row(plain(row[key]), *(plain(_cell(column, row[column])) for column in COLUMNS.values()))
-    console().print(table)
+    screen = console()
+    screen.print(fitted(table, screen, ("busiest link", "joules", "computing", "global")))  # --json has them all
 
 
 def _values(text: str) -> tuple[str, list[Any]]:

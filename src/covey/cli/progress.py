@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from covey.cli.console import plain, visible
+from covey.report.amounts import size
 
 if TYPE_CHECKING:
     from covey.loop import Report
@@ -22,7 +23,7 @@ EVERY = 30.0  # seconds between lines where there is no terminal
 
 
 class Watch:
-    """Shows the runs it is told of. It is a callback of runs, too: one bar a run."""
+    """Shows the runs it is told of. It is a callback of runs, too: one bar per run."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -111,16 +112,3 @@ def bars(console: Console | None = None, *, every: float = EVERY) -> Iterator[Wa
 
 def _words(metrics: dict[str, Any], names: tuple[str, ...]) -> str:
     return " ".join(f"{name} {metrics[name]:.3f}" for name in names if metrics.get(name) is not None)
-
-
-def size(count: float) -> str:
-    """Bytes for a person.
-
-    >>> size(999), size(44_168_000)
-    ('999 B', '44.2 MB')
-    """
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if count < 1000 or unit == "TB":
-            break
-        count /= 1000
-    return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"

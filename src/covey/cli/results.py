@@ -9,9 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from covey.cli.console import plain
-from covey.cli.progress import size
 from covey.compare import Comparison, Row, Verdict
 from covey.compare.comparison import METRICS
+from covey.report.amounts import size
+from covey.reproduce import Result
+from covey.reproduce.tables import sheet_of
 
 COLUMNS: dict[str, tuple[str, str]] = {
     "accuracy": ("accuracy", "most"),
@@ -33,6 +35,8 @@ SHARED_ROWS = ("accuracy", "own_accuracy", "at_equal_traffic")
 def heading(comparison: Comparison, rows: Sequence[Row], spent: float | None) -> str:
     """What was compared and what it was allowed to spend, as it came out."""
     terms = comparison.terms
+    if terms.work != "runs":
+        return terms.title
     first = comparison.pick(comparison.entries[0].name)
     ran = [int(v) for row in rows for v in row.values.get("rounds", []) if v is not None]
     count = f"{min(ran)} to {max(ran)} rounds" if ran and min(ran) < max(ran) else f"{max(ran, default=0)} rounds"
@@ -93,6 +97,19 @@ def print_rows(
     for row in rows:
         for failure in row.failures:
             screen.print(f"{plain(row.entry.name)}, {plain(failure)}", style="red", highlight=False)
+
+
+def print_result(screen: Console, result: Result) -> None:
+    """The table of a result, the paper's figures beside ours where there are any, and which orders came out."""
+    sheet = sheet_of(result)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for number, name in enumerate(sheet.header):
+        table.add_column(plain(name), justify="right" if number else "left", overflow="fold")
+    for row in sheet.rows:
+        table.add_row(*map(plain, row))
+    screen.print(table)
+    for order in result.orders:
+        screen.print(f"{plain(order.claim)}: {'yes' if order.holds else '[red]no[/red]'}", highlight=False)
 
 
 def _is_told(column: str, rows: Sequence[Row]) -> bool:

@@ -7,11 +7,11 @@ import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from covey.cli.console import console, plain
+from covey.cli.console import console, lines_of, plain
 from covey.cli.options import (
     DEFAULT_OUT,
     AllowCode,
@@ -19,13 +19,23 @@ from covey.cli.options import (
     Out,
     Set,
     complete_algorithm,
+    complete_run,
     experiment,
     parse_set,
     with_experiment_options,
 )
-from covey.cli.progress import bars, size
+from covey.cli.progress import bars
 from covey.compare import Comparison
-from covey.errors import Stopped
+from covey.errors import BadValue, Stopped
+from covey.report.amounts import size
+
+if TYPE_CHECKING:
+    from covey.loop import Callback
+
+Track = Annotated[
+    list[str] | None,
+    typer.Option(metavar="WORD", help="tensorboard:DIR, mlflow:URI or wandb:PROJECT; may be given several times"),
+]
 
 
 @with_experiment_options
@@ -34,9 +44,11 @@ def run(
         str, typer.Argument(metavar="ALGORITHM|FILE.toml", help="what to run", autocompletion=complete_algorithm)
     ],
     only: Annotated[str | None, typer.Option(help="which run of a file that holds several")] = None,
+    scale: Annotated[str | None, typer.Option(help="which scale of that file, such as quick; with --only")] = None,
     name: Annotated[str | None, typer.Option(help="what the run is called; algorithm-data-1 unless given")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="a word to find it by; may be given several times")] = None,
     note: Annotated[str | None, typer.Option(help="what it is for")] = None,
+    track: Track = None,
     set_: Set = None,
     out: Out = DEFAULT_OUT,
     allow_code: AllowCode = False,
@@ -48,15 +60,17 @@ def run(
     from covey.experiment.life import start  # here, as in every command: torch takes seconds, and help needs none
 
     given = {**settings, **parse_set(set_)}
+    if only is None and scale is not None:
+        raise BadValue("scale", scale, "of use with --only, which says which run of a file")
     if only is None:
         wanted = experiment(source, given, allow_code=allow_code)
     else:
         terms = {"budget": "rounds"} | _seed(given)
-        wanted = Comparison.read(source, given, terms, allow_code=allow_code).pick(only)
+        wanted = Comparison.read(source, given, terms, scale=scale, allow_code=allow_code).pick(only)
     labels = [*(("tag", text) for text in tag or []), *([("note", note)] if note else [])]
-    with bars() as watch, resumable(out):
+    with bars() as watch, resumable(out), tracking(track, wanted.model_dump()) as trackers:
         watch.say(f"{wanted.algorithm} on {wanted.data}: loading, grouping, round 1")
-        run, summary = start(wanted, out, [watch], name=name, labels=labels)
+        run, summary = start(wanted, out, [watch, *trackers], name=name, labels=labels)
     report(run, summary, out, as_json=as_json)
 
 
@@ -65,8 +79,14 @@ def _seed(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def resume(
-    run: Annotated[str | None, typer.Argument(help="name of the run; the latest unfinished one without")] = None,
-    rounds: Annotated[int | None, typer.Option(min=1, help="go on to so many rounds, also with a finished run")] = None,
+    run: Annotated[
+        str | None,
+        typer.Argument(help="name of the run; the latest unfinished one without", autocompletion=complete_run),
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="go on to this many rounds, also with a finished run")
+    ] = None,
+    track: Track = None,
     out: Out = DEFAULT_OUT,
     allow_code: AllowCode = False,
     as_json: Json = False,
@@ -77,10 +97,22 @@ def resume(
     """
     from covey.experiment.life import resume as resume_run
 
-    with bars() as watch, resumable(out):
+    with bars() as watch, resumable(out), tracking(track, {}) as trackers:
         watch.say("loading, finding where it was")
-        name, summary = resume_run(run, out, [watch], rounds=rounds, allow_code=allow_code)
+        name, summary = resume_run(run, out, [watch, *trackers], rounds=rounds, allow_code=allow_code)
     report(name, summary, out, as_json=as_json)
+
+
+@contextlib.contextmanager
+def tracking(words: list[str] | None, settings: dict[str, Any]) -> Iterator[list[Callback]]:
+    """Trackers for a run with these settings, closed as it ends; without words none, and nothing is imported."""
+    with contextlib.ExitStack() as stack:
+        if not words:
+            yield []
+            return
+        from covey.track import make_tracker
+
+        yield [stack.enter_context(make_tracker(word, settings)) for word in words]
 
 
 @contextlib.contextmanager
@@ -104,10 +136,15 @@ def report(name: str, summary: dict[str, Any], out: Path, *, as_json: bool) -> N
         return
     screen = console()
     scores = [f"{label} {summary[key]:.4f}" for key, label in SCORES.items() if summary.get(key) is not None]
-    screen.print(f"[bold]{plain(name)}[/bold]  {summary['rounds']} rounds  {'  '.join(scores)}")
+    told = [f"[bold]{plain(name)}[/bold]  {summary['rounds']} rounds", *scores]
+    for line in lines_of(told, screen.width):
+        screen.print(line)
     traffic, seconds = size(summary["traffic_bytes"]), summary["wall_seconds"]
-    timed = f"  simulated {summary['simulated_seconds']:.2f} s" if "simulated_seconds" in summary else ""
-    screen.print(f"traffic {traffic}{timed}  time {seconds:.1f} s  model {summary['model_sha256'][:12]}")
+    timed = [f"simulated {summary['simulated_seconds']:.2f} s"] if "simulated_seconds" in summary else []
+    for line in lines_of(
+        [f"traffic {traffic}", *timed, f"time {seconds:.1f} s", f"model {summary['model_sha256'][:12]}"], screen.width
+    ):
+        screen.print(line)
     screen.print(f"[dim]more: covey show {plain(name + in_store(out))}[/dim]", soft_wrap=True)
 
 

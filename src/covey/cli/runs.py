@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from covey.cli.console import plain
-from covey.cli.options import DEFAULT_OUT, Json, Out, parse_set
-from covey.cli.progress import size
+from covey.cli.options import DEFAULT_OUT, Json, Out, complete_run, parse_set
 from covey.errors import BadData, BadValue, UnknownName
+from covey.report.amounts import size
 from covey.store import RunRecord, Store
 
 FORMATS = ("csv", "json", "parquet", "latex")
@@ -30,7 +30,7 @@ Metrics = dict[str, Any]
 
 
 def run_rows(out: Path) -> list[dict[str, Any]]:
-    """One row a run, and one for each that cannot be read; numbers are numbers."""
+    """One row per run, and one for each that cannot be read; numbers are numbers."""
     with Store(out, read_only=True) as store:
         rows = [_row(record, store) for record in store.runs()]
         damaged = store.damaged()
@@ -129,7 +129,7 @@ def _cell(row: dict[str, Any], name: str) -> str:
 
 
 def rm(
-    runs: Annotated[list[str], typer.Argument(help="names of the runs")],
+    runs: Annotated[list[str], typer.Argument(help="names of the runs", autocompletion=complete_run)],
     out: Out = DEFAULT_OUT,
     as_json: Json = False,
 ) -> None:
@@ -146,7 +146,7 @@ def rm(
 
 
 def rename(
-    run: Annotated[str, typer.Argument(help="name of the run")],
+    run: Annotated[str, typer.Argument(help="name of the run", autocompletion=complete_run)],
     name: Annotated[str, typer.Argument(help="its new name")],
     out: Out = DEFAULT_OUT,
     as_json: Json = False,
@@ -160,7 +160,7 @@ def rename(
 
 
 def export(
-    run: Annotated[str, typer.Argument(help="name of the run")],
+    run: Annotated[str, typer.Argument(help="name of the run", autocompletion=complete_run)],
     format: Annotated[str, typer.Option(help=", ".join(FORMATS))] = "csv",
     to: Annotated[Path | None, typer.Option(help="file to write; standard output unless given")] = None,
     out: Out = DEFAULT_OUT,
@@ -186,13 +186,16 @@ def export(
     Console(stderr=True).print(f"wrote {plain(to)}", highlight=False, soft_wrap=True)
 
 
+NESTED = ("traffic", "inside", "checkpoint")  # what is no number
+
+
 def flat_rounds(rounds: list[Metrics]) -> list[Metrics]:
-    """The rounds with one number a column: traffic by tier is spread over columns of its own."""
+    """The rounds with one number per column: traffic by tier is spread over columns of its own."""
     flat = []
     for row in rounds:
         tiers = row.get("traffic")
         spread = {f"traffic_{tier}": count for tier, count in tiers.items()} if isinstance(tiers, dict) else {}
-        flat.append({key: value for key, value in row.items() if key not in ("traffic", "checkpoint")} | spread)
+        flat.append({key: value for key, value in row.items() if key not in NESTED} | spread)
     return flat
 
 

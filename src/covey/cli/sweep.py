@@ -107,6 +107,8 @@ def _comparison(
 
 def _swept(comparison: Comparison, lists: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """The settings that are swept, with their values: the command's and the file's."""
+    if comparison.terms.work != "runs":
+        raise BadValue("work", comparison.terms.work, "runs; use covey compare for the others")
     if not comparison.sweep:
         raise BadValue("set", list(lists), "one setting at least with several values, such as --set lr=0.01,0.1")
     return comparison.sweep
@@ -122,8 +124,8 @@ def _draw(comparison: Comparison, rows: list[Row], swept: dict[str, list[Any]], 
     score = comparison.terms.score
     if len(swept) == 2 and len(rows) == math.prod(map(len, swept.values())):
         (down, ys), (across, xs) = swept.items()
-        cells = {(row.entry.settings[down], row.entry.settings[across]): row.mean(score) for row in rows}
-        values = [[cells[y, x] for x in xs] for y in ys]
+        cells = {(row.entry.labels[down], row.entry.labels[across]): row.mean(score) for row in rows}
+        values = [[cells[str(y), str(x)] for x in xs] for y in ys]
         heat_map(values, (down, ys), (across, xs), path, title=title, label=score.replace("_", " "))
     elif any(rounds for row in rows for rounds in row.within):
         bands({row.entry.name: row.within for row in rows}, path, title=title)

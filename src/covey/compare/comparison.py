@@ -1,26 +1,29 @@
 """What is compared: settings that all runs share, the runs with their own, seeds, a budget, what is expected.
 
-A TOML file says it in the words of `covey run`: the top level holds settings, `[[runs]]` one table a run, `[sweep]`
-lists of values, `[comparison]` the rest (docs/toml.md).
+A TOML file says it in the words of `covey run`: the top level holds settings, `[[runs]]` one table per run, `[sweep]`
+lists of values, `[scale.quick]` what is other in a short version, `[comparison]` the rest (docs/toml.md).
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from covey.compare.paper import Paper, Picture
+from covey.compare.scales import PAPER, at_scale
 from covey.errors import BadData, BadValue, UnknownName, first_fault
 from covey.experiment import Experiment
 from covey.experiment.settings import read_toml
 
 Kind = Literal["rounds", "traffic", "cost", "seconds"]
-Score = Literal["accuracy", "own_accuracy"]
+Score = Literal["accuracy", "own_accuracy", "train_accuracy"]
+Work = Literal["runs", "groupings", "groupops", "prices", "bounds"]
 
 METRICS = {"rounds": "round", "traffic": "traffic_bytes", "cost": "cost", "seconds": "simulated_seconds"}
 """The metric that a budget of this kind limits."""
@@ -36,33 +39,49 @@ class Terms(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     title: str = Field("", description="heads the table and the picture")
+    work: Work = Field("runs", description="what is compared: runs, groupings, groupops, prices or bounds")
     seeds: tuple[int, ...] = Field((0,), min_length=1, description="every run is made once with each of them")
     budget: Kind = Field("rounds", description="what is equal for all runs: rounds, traffic, cost or seconds")
     amount: float | None = Field(None, gt=0, description="how much of it; as much as the first run spends unless given")
     score: Score = Field("accuracy", description="what counts: accuracy, or own_accuracy of the clients")
-    tail: int = Field(1, ge=1, description="scores are means over the last so many rounds")
-    target: float | None = Field(
-        None, gt=0, le=1, description="score whose first round is shown; the first run's unless given"
+    tail: int = Field(1, ge=1, description="number of last rounds whose mean is the score")
+    target: Annotated[float, Field(gt=0, le=1)] | Literal["each"] | None = Field(
+        None, description="score whose first round is shown; the first run's unless given"
     )
     by: str | None = Field(None, description="the column that expect is about; the score unless given")
     expect: tuple[str, ...] = Field((), description="orders that should come out, as 'fedgsp > fedavg'")
+    columns: tuple[str, ...] = Field((), description="the columns of the table; the usual ones unless given")
+    across: str | None = Field(None, description="a swept setting whose values stand side by side in the table")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One of the runs that are compared: its name, and settings that the others do not share."""
+    """One of the runs that are compared: its name, and settings that the others do not share.
+
+    `labels` say which it is of every swept setting, and, under `run`, of the runs. `passed_over` are settings that are
+    left out where they are other algorithms' own, as those that all runs share.
+    """
 
     name: str
     settings: dict[str, Any]
+    labels: dict[str, str] = field(default_factory=dict)
+    passed_over: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One run: an entry with one seed."""
+    """One run: an entry with one seed, and all of its settings; `work` is what is done with them."""
 
     entry: Entry
     seed: int
-    experiment: Experiment
+    settings: dict[str, Any]
+    work: Work = "runs"
+
+    @property
+    def experiment(self) -> Experiment:
+        """The settings as those of a run."""
+        own = self.entry.settings.keys() - self.entry.passed_over
+        return Experiment.make({**_known_to(self.settings, own), "seed": self.seed})
 
 
 @dataclass(frozen=True)
@@ -72,7 +91,10 @@ class Comparison:
     terms: Terms
     shared: dict[str, Any]
     entries: tuple[Entry, ...]
-    sweep: dict[str, list[Any]] = field(default_factory=dict)
+    sweep: dict[str, list[Any]] = field(default_factory=dict)  # values, or what they are called
+    paper: Paper | None = None
+    figures: dict[str, dict[str, float]] = field(default_factory=dict)  # the paper's, by entry and column
+    picture: Picture | None = None
 
     @classmethod
     def make(
@@ -80,10 +102,13 @@ class Comparison:
         shared: Mapping[str, Any],
         runs: Sequence[Mapping[str, Any]],
         *,
-        sweep: Mapping[str, Sequence[Any]] | None = None,
+        sweep: Mapping[str, Any] | None = None,
+        paper: Mapping[str, Any] | None = None,
+        figures: Mapping[str, Any] | None = None,
+        picture: Mapping[str, Any] | None = None,
         **terms: Any,
     ) -> Comparison:
-        """From settings; every run with every combination of the values in `sweep`.
+        """From settings; every run with every combination of the values in `sweep`: lists, or settings by name.
 
         >>> made = Comparison.make({"rounds": 3}, [{"algorithm": "fedavg"}], sweep={"lr": [0.1, 0.2]}, seeds=[0, 1])
         >>> [entry.name for entry in made.entries], len(made.cells())
@@ -91,13 +116,16 @@ class Comparison:
         """
         try:
             found = Terms(**terms)
+            about = None if paper is None else Paper(**paper)
+            drawn = None if picture is None else Picture(**picture)
         except ValidationError as error:
             raise first_fault(error, "comparison") from None
         if not runs:
             raise BadValue("runs", [], "one run at least")
         swept = dict(sweep or {})
         entries = tuple(_entries(shared, runs, swept))
-        comparison = cls(found, dict(shared), entries, {key: list(values) for key, values in swept.items()})
+        values = {key: list(values) for key, values in swept.items()}
+        comparison = cls(found, dict(shared), entries, values, about, _figures(figures or {}), drawn)
         comparison._check()
         return comparison
 
@@ -109,28 +137,36 @@ class Comparison:
         terms: Mapping[str, Any] | None = None,
         sweep: Mapping[str, Sequence[Any]] | None = None,
         *,
+        scale: str | None = None,
         allow_code: bool = False,
     ) -> Comparison:
         """From a TOML file, with some settings (of every run), terms and values to sweep in place of the file's.
 
-        A file of one run is a comparison of one, which is of use with a sweep or several seeds. One that names code is
-        refused unless `allow_code`.
+        A file of one run is a comparison of one, which is of use with a sweep or several seeds. `scale` names a table
+        `[scale.…]` whose settings take the place of the file's. A file that names code is refused unless `allow_code`.
         """
         found = read_toml(path, {**(settings or {}), **(sweep or {})}, allow_code=allow_code)
-        of_file, runs, swept = found.pop("comparison", {}), found.pop("runs", []), found.pop("sweep", {})
-        tables = isinstance(runs, list) and all(isinstance(run, dict) for run in runs)
-        if not (isinstance(of_file, dict) and isinstance(swept, dict) and tables):
-            raise BadData(f"experiment {path}: comparison and sweep have to be tables, runs a list of tables")
+        found = at_scale(found, scale, str(path))
+        runs = found.pop("runs", [])
+        tables = {name: found.pop(name, {}) for name in ("comparison", "sweep", "figures")}
+        whole = isinstance(runs, list) and all(isinstance(each, dict) for each in (*runs, *tables.values()))
+        if not whole:
+            raise BadData(f"experiment {path}: comparison, sweep and figures have to be tables, runs a list of tables")
         given = dict(settings or {})
-        swept = {**{key: values for key, values in swept.items() if key not in given}, **(sweep or {})}
+        swept = {**{key: values for key, values in tables["sweep"].items() if key not in given}, **(sweep or {})}
         runs = [{key: v for key, v in run.items() if key not in given} for run in runs] or [{}]
-        title = {"title": Path(path).stem}
-        return cls.make({**found, **given}, runs, sweep=swept, **{**title, **of_file, **(terms or {})})
+        about = {name: found.pop(name, None) for name in ("paper", "picture")} | {"figures": tables["figures"]}
+        said = {"title": Path(path).stem, **tables["comparison"], **(terms or {})}
+        if scale not in (None, PAPER):  # what is said of runs that this scale leaves out is passed over
+            there = {entry.name for entry in _entries({**found, **given}, runs, swept)}
+            about["figures"] = {name: row for name, row in about["figures"].items() if name in there}
+            said["expect"] = [rule for rule in said.get("expect", ()) if there.issuperset(order_of(rule)[1])]
+        return cls.make({**found, **given}, runs, sweep=swept, **about, **said)
 
     def cells(self, amount: float | None = None) -> list[Cell]:
         """Every run, seed by seed; all but the first entry's stop when they have spent that amount of the budget."""
         return [
-            Cell(entry, seed, self._experiment(entry, seed, amount if number else None))
+            Cell(entry, seed, self._settings(entry, amount if number else None), self.terms.work)
             for seed in self.terms.seeds
             for number, entry in enumerate(self.entries)
         ]
@@ -139,7 +175,7 @@ class Comparison:
         """The settings of the run of that name, with the first seed."""
         for entry in self.entries:
             if entry.name == name:
-                return self._experiment(entry, self.terms.seeds[0], None)
+                return Cell(entry, self.terms.seeds[0], self._settings(entry, None)).experiment
         raise UnknownName("run", name, [entry.name for entry in self.entries])
 
     @property
@@ -147,13 +183,13 @@ class Comparison:
         """The metric that the budget limits."""
         return METRICS[self.terms.budget]
 
-    def _experiment(self, entry: Entry, seed: int, amount: float | None) -> Experiment:
-        settings: dict[str, Any] = {**_of_budget(self.terms.budget), **self.shared, **entry.settings, "seed": seed}
+    def _settings(self, entry: Entry, amount: float | None) -> dict[str, Any]:
+        settings: dict[str, Any] = {**_of_budget(self.terms.budget), **self.shared, **entry.settings}
         stop = self.terms.amount if amount is None else amount
         if self.terms.budget in STOPS and stop is not None:
             settings[STOPS[self.terms.budget]] = stop
             settings["rounds"] = MOST * settings.get("rounds", Experiment.model_fields["rounds"].default)
-        return Experiment.make(_known_to(settings, entry.settings))
+        return settings
 
     def _check(self) -> None:
         """Names are told apart, orders name runs, and every setting is somebody's."""
@@ -162,15 +198,45 @@ class Comparison:
             if names.count(name) > 1:
                 raise BadValue("name", name, "different for every run of a comparison")
         for rule in self.terms.expect:
-            for name in rule.split(">"):
-                if name.strip() not in names:
-                    raise UnknownName("run in expect", name.strip(), names)
+            for name in order_of(rule)[1]:
+                if name not in names:
+                    raise UnknownName("run in expect", name, names)
+        for name in self.figures:
+            if name not in names:
+                raise UnknownName("run in figures", name, names)
+        keys = [self.terms.across, *((self.picture.panels, self.picture.heat) if self.picture else ())]
+        for key in keys:
+            if key is not None and key not in ("run", *self.sweep):
+                raise UnknownName("swept setting", key, ["run", *self.sweep])
+        if self.terms.work != "runs":
+            return
         algorithms = {str({**self.shared, **entry.settings}.get("algorithm", "fedavg")) for entry in self.entries}
         known = {*Experiment.model_fields, *(field for name in algorithms for field in _fields(name))}
-        for key in self.shared:
+        for key in {*self.shared, *(key for entry in self.entries for key in entry.passed_over)}:
             if key not in known:
                 raise UnknownName("setting", key, known)
-        self.cells()
+        cells = self.cells()
+        for cell in (*cells[: len(self.entries)], *cells[:: len(self.entries)]):  # every run, and every seed
+            _ = cell.experiment  # or the sentence that says what is wrong with it
+
+
+def order_of(rule: str) -> tuple[str | None, list[str]]:
+    """The column that an expected order is about, where it names one, and the runs in their order.
+
+    >>> order_of("fedgsp > fedavg"), order_of("loss: fedavg > fedgsp")
+    ((None, ['fedgsp', 'fedavg']), ('loss', ['fedavg', 'fedgsp']))
+    """
+    column, colon, names = rule.partition(": ")
+    if not colon or not re.fullmatch(r"\w+", column):
+        column, names = "", rule
+    return column or None, [name.strip() for name in names.split(" > " if " > " in names else ">")]
+
+
+def _figures(given: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    for name, row in given.items():
+        if not isinstance(row, Mapping) or not all(isinstance(value, int | float) for value in row.values()):
+            raise BadValue(f"figures.{name}", row, "a table of numbers by column, such as {accuracy = 0.85}")
+    return {name: {column: float(value) for column, value in row.items()} for name, row in given.items()}
 
 
 def seeds_from(text: str, first: int = 0) -> tuple[int, ...]:
@@ -193,25 +259,37 @@ def seeds_from(text: str, first: int = 0) -> tuple[int, ...]:
     return tuple(dict.fromkeys(seeds))
 
 
-def _entries(
-    shared: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], sweep: Mapping[str, Sequence[Any]]
-) -> Iterator[Entry]:
-    for key, values in sweep.items():
-        if not isinstance(values, list | tuple) or not values:
-            raise BadValue(f"sweep.{key}", values, "a list of values")
+def _entries(shared: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], sweep: Mapping[str, Any]) -> Iterator[Entry]:
+    choices = [_choices(key, values) for key, values in sweep.items()]
     for run in runs:
         if not isinstance(run, Mapping):
-            raise BadValue("runs", run, "tables of settings, one a run")
+            raise BadValue("runs", run, "tables of settings, one per run")
         own = dict(run)
         name = str(own.pop("name", own.get("algorithm", shared.get("algorithm", "fedavg"))))
-        for values in itertools.product(*sweep.values()):
-            chosen = dict(zip(sweep, values, strict=True))
-            words = [f"{key}={value}" for key, value in chosen.items()]
-            label = ", ".join([name, *words] if len(runs) > 1 or not words else words)
-            yield Entry(label, {**own, **chosen})
+        for chosen in itertools.product(*choices):
+            words = [word for word, _, _ in chosen]
+            labels = {"run": name} | {key: label for key, (_, label, _) in zip(sweep, chosen, strict=True)}
+            settings = {key: value for _, _, table in chosen for key, value in table.items()}
+            single = {key for key in sweep if not isinstance(sweep[key], Mapping)}
+            passed = frozenset(settings) - single - own.keys()
+            title = ", ".join([name, *words] if len(runs) > 1 or not words else words)
+            yield Entry(title, {**own, **settings}, labels, passed)
 
 
-def _known_to(settings: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+def _choices(key: str, values: Any) -> list[tuple[str, str, dict[str, Any]]]:
+    """What a swept setting can be: the word in the name, the label, the settings.
+
+    >>> _choices("lr", [0.1]), _choices("data", {"FMNIST": {"data": "fashion-mnist", "rounds": 25}})
+    ([('lr=0.1', '0.1', {'lr': 0.1})], [('FMNIST', 'FMNIST', {'data': 'fashion-mnist', 'rounds': 25})])
+    """
+    if isinstance(values, Mapping) and values and all(isinstance(table, Mapping) for table in values.values()):
+        return [(label, label, dict(table)) for label, table in values.items()]
+    if not isinstance(values, list | tuple) or not values:
+        raise BadValue(f"sweep.{key}", values, "a list of values, or a table of settings for each")
+    return [(f"{key}={value}", str(value), {key: value}) for value in values]
+
+
+def _known_to(settings: dict[str, Any], own: Set[str]) -> dict[str, Any]:
     """The settings without shared ones that are of other algorithms."""
     fields = {*Experiment.model_fields, *_fields(str(settings.get("algorithm", "fedavg")))}
     return {key: value for key, value in settings.items() if key in fields or key in own}

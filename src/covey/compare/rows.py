@@ -9,16 +9,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from covey.compare.comparison import Comparison, Entry
+from covey.compare.comparison import Comparison, Entry, order_of
 from covey.compare.work import Done
 
 SCORES = ("accuracy", "own_accuracy")
-SPENT = ("rounds", "traffic_bytes", "trainings", "models", "wall_seconds", "simulated_seconds", "link_bytes", "cost")
+FURTHER = ("loss", "train_accuracy", "train_loss")  # scores that not every run has
+SPENT = (
+    "rounds",
+    "traffic_bytes",
+    "trainings",
+    "models",
+    "wall_seconds",
+    "epochs",
+    "simulated_seconds",
+    "link_bytes",
+    "cost",
+    "link_cost",
+)
 TO_TARGET = {
     "rounds_to_target": "round",
     "bytes_to_target": "traffic_bytes",
+    "epochs_to_target": "epochs",
     "seconds_to_target": "simulated_seconds",
     "cost_to_target": "cost",
+    "link_cost_to_target": "link_cost",
 }
 Rounds = Sequence[Mapping[str, Any]]
 
@@ -73,18 +87,31 @@ class Verdict:
 
 
 def rows_of(comparison: Comparison, done: Sequence[Done], amount: float | None) -> tuple[list[Row], float | None]:
-    """One row an entry, and the target that they were to reach: the first entry's mean score unless one is given."""
+    """One row an entry, and the target that they were to reach: the first entry's mean score unless one is given.
+
+    comparison: what was compared; done: its runs; amount: the budget that was equal for all
+    """
     terms = comparison.terms
     by_entry = {
         entry.name: [found for found in done if found.cell.entry.name == entry.name] for entry in comparison.entries
     }
+    if terms.work != "runs":
+        return [_measured(entry, by_entry[entry.name]) for entry in comparison.entries], None
     within = {name: [_within(d.rounds, comparison.metric, amount) for d in found] for name, found in by_entry.items()}
+    if terms.target == "each":
+        rows = [
+            _row(e, by_entry[e.name], within[e.name], _targets(comparison, e, within), comparison)
+            for e in comparison.entries
+        ]
+        _add_speedup(comparison, rows)
+        return rows, None
     target = terms.target
     if target is None:
         first = [_scores(rounds, terms.tail)[terms.score] for rounds in within[comparison.entries[0].name]]
         reached = [score for score in first if score is not None]
         target = math.floor(100 * statistics.fmean(reached)) / 100 if reached else None
-    rows = [_row(e, by_entry[e.name], within[e.name], target, comparison) for e in comparison.entries]
+    targets = [target] * len(terms.seeds)
+    rows = [_row(e, by_entry[e.name], within[e.name], targets, comparison) for e in comparison.entries]
     if terms.budget == "rounds" and len(rows) > 1:
         _add_equal_traffic(rows, terms.score)
     return rows, target
@@ -92,19 +119,53 @@ def rows_of(comparison: Comparison, done: Sequence[Done], amount: float | None) 
 
 def verdicts(comparison: Comparison, rows: Sequence[Row]) -> list[Verdict]:
     """Which of the expected orders came out; a score that is not there is below all, a target never reached beyond."""
-    column = comparison.terms.by or comparison.terms.score
-    none = math.inf if column.endswith("_to_target") else -math.inf
-    means = {row.entry.name: none if (mean := row.mean(column)) is None else mean for row in rows}
-    return [
-        Verdict(rule, all(means[a.strip()] > means[b.strip()] for a, b in itertools.pairwise(rule.split(">"))))
-        for rule in comparison.terms.expect
-    ]
+    found = []
+    by_name = {row.entry.name: row for row in rows}
+    for rule in comparison.terms.expect:
+        named, order = order_of(rule)
+        column = named or comparison.terms.by or comparison.terms.score
+        none = math.inf if column.endswith("_to_target") else -math.inf
+        means = [none if (mean := by_name[name].mean(column)) is None else mean for name in order]
+        found.append(Verdict(rule, all(a > b for a, b in itertools.pairwise(means))))
+    return found
 
 
-def _row(entry: Entry, done: Sequence[Done], within: list[Rounds], target: float | None, comparison: Comparison) -> Row:
+def _measured(entry: Entry, done: Sequence[Done]) -> Row:
+    """A row of figures that no rounds led to."""
+    values: dict[str, list[float | None]] = {}
+    for each in done:
+        for column, value in each.summary.items():
+            values.setdefault(column, []).append(value)
+    seeds = tuple(each.cell.seed for each in done)
+    return Row(entry, dict(entry.settings), seeds, (None,) * len(seeds), values, (), [each.rounds for each in done])
+
+
+def _targets(comparison: Comparison, entry: Entry, within: Mapping[str, Sequence[Rounds]]) -> list[float | None]:
+    """What the first run with the same swept settings has reached, seed by seed."""
+    alike = [e for e in comparison.entries if {**e.labels, "run": ""} == {**entry.labels, "run": ""}]
+    terms = comparison.terms
+    return [_scores(rounds, terms.tail)[terms.score] for rounds in within[alike[0].name]]
+
+
+def _add_speedup(comparison: Comparison, rows: Sequence[Row]) -> None:
+    """How many times sooner on the clock than the first run with the same swept settings."""
+    first: dict[str, Row] = {}
+    for row in rows:
+        alike = first.setdefault(repr({**row.entry.labels, "run": ""}), row)
+        pairs = zip(alike.values.get("seconds_to_target", []), row.values.get("seconds_to_target", []), strict=False)
+        row.values["speedup"] = [None if not a or not b else a / b for a, b in pairs]
+
+
+def _row(
+    entry: Entry,
+    done: Sequence[Done],
+    within: list[Rounds],
+    targets: Sequence[float | None],
+    comparison: Comparison,
+) -> Row:
     terms = comparison.terms
     values: dict[str, list[float | None]] = {}
-    for rounds in within:
+    for rounds, target in zip(within, targets, strict=True):
         figures = _scores(rounds, terms.tail) | _spent(rounds)
         figures |= _to_target(rounds, terms.score, target)
         for column, value in figures.items():
@@ -142,13 +203,16 @@ def _within(rounds: Rounds, metric: str, amount: float | None) -> Rounds:
 
 def _scores(rounds: Rounds, tail: int) -> dict[str, float | None]:
     """The mean of each score over the last rounds that have it."""
-    found = {name: [float(row[name]) for row in rounds if row.get(name) is not None][-tail:] for name in SCORES}
+    known = [*SCORES, *(name for name in FURTHER if any(name in row for row in rounds))]
+    found = {name: [float(row[name]) for row in rounds if row.get(name) is not None][-tail:] for name in known}
     return {name: statistics.fmean(values) if values else None for name, values in found.items()}
 
 
 def _spent(rounds: Rounds) -> dict[str, float | None]:
     last = {**rounds[-1], "rounds": rounds[-1]["round"]} if rounds else {}
     found = {name: last.get(name) for name in SPENT}
+    if "link_cost" in last:
+        found["link_cost_of_round"] = last["link_cost"] - (rounds[-2]["link_cost"] if len(rounds) > 1 else 0.0)
     usual = ("rounds", "traffic_bytes", "trainings", "models", "wall_seconds")
     return {name: value for name, value in found.items() if name in usual or value is not None}
 

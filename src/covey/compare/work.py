@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from covey.compare.comparison import Cell, Comparison
+from covey.compare.fleets import Fleets
 from covey.errors import RunFailed
-from covey.experiment import Experiment
 
 if TYPE_CHECKING:
-    from covey.fleet import Fleet
     from covey.loop import Callback
-
-OF_FLEET = ("data", "clients", "partition", "edges", "samples", "windows", "test_fraction", "seed")
 
 
 @dataclass(frozen=True)
 class Done:
-    """A run that is over: its name in the store, what it came to and its rounds, or why it failed."""
+    """A run that is over: its name in the store, what it came to and its rounds, or why it failed.
+
+    Where no runs are compared but groupings or prices, `summary` holds the figures and there is no name.
+    """
 
     cell: Cell
     run: str | None
@@ -46,10 +46,11 @@ def carry_out(
     begins: Begins = lambda cell: (),
     ends: Ends = lambda done: None,
 ) -> tuple[list[Done], float | None]:
-    """Every run of a comparison, and the amount of the budget that was equal for all.
+    """Every run of a comparison, kept in the store in `out`, and the amount of the budget that was equal for all.
 
     Where the comparison gives no amount, it is what the first entry spends with the first seed. With several jobs runs
-    are made at once, each in a process of its own, and `begins` is not called.
+    are made at once, each in a process of its own, and `begins` is not called. `ends` is called with every run that is
+    over.
     """
     amount = comparison.terms.amount
     if comparison.terms.budget == "rounds":
@@ -70,7 +71,7 @@ def _all(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, ends
     if jobs > 1 and len(cells) > 1:
         yield from _at_once(cells, out, jobs, ends)
         return
-    fleets = _Fleets()
+    fleets = Fleets()
     for cell in cells:
         done = _one(cell, out, fleets, begins)
         ends(done)
@@ -99,15 +100,21 @@ def _set_threads(threads: int) -> None:
 
 
 def _alone(cell: Cell, out: str) -> Done:
-    return _one(cell, out, _Fleets(), lambda _: ())
+    return _one(cell, out, Fleets(), lambda _: ())
 
 
-def _one(cell: Cell, out: str | Path, fleets: _Fleets, begins: Begins) -> Done:
-    """One run: found, gone on with, or made."""
+def _one(cell: Cell, out: str | Path, fleets: Fleets, begins: Begins) -> Done:
+    """One run: found, gone on with, or made; or whatever else the comparison is of."""
+    if cell.work != "runs":
+        from covey.compare.works import measured
+
+        begins(cell)
+        return Done(cell, None, *measured(cell.work, cell.settings, cell.seed, fleets))
     from covey.experiment.life import resume, start  # torch takes seconds, and to read a comparison needs none
     from covey.store import Store
 
-    config = cell.experiment.model_dump(mode="json")
+    experiment = cell.experiment
+    config = experiment.model_dump(mode="json")
     found = status = None
     with Store(out) as store:
         for record in store.runs():
@@ -117,28 +124,12 @@ def _one(cell: Cell, out: str | Path, fleets: _Fleets, begins: Begins) -> Done:
                     return Done(cell, found, record.summary, store.rounds(found), fresh=False)
     callbacks = begins(cell)
     try:
-        fleet = fleets.get(cell.experiment)
+        fleet = fleets.get(experiment)
         if found is None:
-            found, summary = start(cell.experiment, out, callbacks, fleet=fleet)
+            found, summary = start(experiment, out, callbacks, fleet=fleet)
         else:
             found, summary = resume(found, out, callbacks, allow_code=True, fleet=fleet)  # the settings are ours
     except RunFailed as error:
         return Done(cell, found, failure=str(error))
     with Store(out, read_only=True) as store:
         return Done(cell, found, summary, store.rounds(found))
-
-
-class _Fleets:
-    """The fleet of the last run, which is often the next one's."""
-
-    def __init__(self) -> None:
-        self.last: tuple[tuple[Any, ...], Fleet] | None = None
-
-    def get(self, experiment: Experiment) -> Fleet:
-        """The fleet of these settings."""
-        from covey.experiment.assembly import make_fleet
-
-        asked = tuple(getattr(experiment, name) for name in OF_FLEET)
-        if self.last is None or self.last[0] != asked:
-            self.last = asked, make_fleet(experiment)
-        return self.last[1]

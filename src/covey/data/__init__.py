@@ -4,8 +4,9 @@ from covey.data import cifar, digits, idx, leaf, shakespeare, speech, synthetic 
 from covey.data.datasets import DATASETS, Dataset, find, get, load
 from covey.data.diversity import class_diversity
 from covey.data.fleets import load_fleet
+from covey.data.objects import dataset_from, from_partitions
 from covey.data.partition import PARTITIONS, Partition, parse_partition
-from covey.data.schemes import dirichlet, iid, natural, normal_sizes, shards
+from covey.data.schemes import dirichlet, iid, natural, normal_sizes, power_law, shards
 from covey.fleet import Fleet
 
 __all__ = [
@@ -15,8 +16,10 @@ __all__ = [
     "Fleet",
     "Partition",
     "class_diversity",
+    "dataset_from",
     "dirichlet",
     "find",
+    "from_partitions",
     "get",
     "iid",
     "load",
@@ -24,5 +27,6 @@ __all__ = [
     "natural",
     "normal_sizes",
     "parse_partition",
+    "power_law",
     "shards",
 ]

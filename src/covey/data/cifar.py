@@ -13,14 +13,17 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from covey.data.datasets import DATASETS, Dataset, Layout, Source, scaled
 from covey.data.files import Remote, check_md5, contents, members, reading
 from covey.errors import BadData
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 # MD5 of the official batch files
 BATCHES = {
@@ -67,6 +70,8 @@ def _picture_rows(files: Mapping[str, bytes]) -> dict[str, Rows]:
 
 def _picture(png: bytes) -> Image.Image:
     """A decoded picture of 1,024 x 10,000 pixels; Pillow's own guard against decompression bombs might be lower."""
+    from PIL import Image
+
     guard, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
     try:
         picture = Image.open(io.BytesIO(png))

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from covey.fleet import checked_samples, whole_numbers
 from covey.outside import Unloadable, guarded
 from covey.registry import Registry, WrongKind
 from covey.words import make, split
+
+if TYPE_CHECKING:
+    from covey.data.own import Own
 
 Labels = NDArray[np.int64]
 
@@ -124,22 +127,25 @@ class Source:
         return not any(layout.files for layout in self.layouts)
 
 
-def own_data(thing: object) -> Source:
-    """The source that a user's function without arguments is, which gives a `Dataset`; or a source itself."""
+def own_code(thing: object) -> Source:
+    """The source that a user's function or class without arguments is, or an object (`covey.data.objects`)."""
     if isinstance(thing, Source):
         return thing
-    if not inspect.isfunction(thing):
-        raise WrongKind("a function without arguments that gives a covey.Dataset")
+    if inspect.ismodule(thing):
+        raise WrongKind("a function without arguments that gives a covey.Dataset, a torch Dataset or arrays")
+    name = str(getattr(thing, "__name__", "own"))
 
     def read(_: Path) -> Dataset:
+        from covey.data.objects import dataset_from  # which knows what a data set is from here
+
+        def made() -> Dataset:
+            called = inspect.isfunction(thing) or inspect.isclass(thing)
+            return dataset_from(thing() if called else thing, name)  # type: ignore[operator]
+
         try:
-            made = guarded(thing)
+            return guarded(made)
         except Unloadable as error:
-            raise BadValue("data", thing.__name__, f"a function that gives a covey.Dataset ({error})") from error
-        if not isinstance(made, Dataset):
-            allowed = f"a function that gives a covey.Dataset; this one gives {type(made).__name__}"
-            raise BadValue("data", thing.__name__, allowed)
-        return made
+            raise BadValue("data", name, f"code that gives a data set ({error})") from error
 
     return Source(layouts=(Layout(files=(), read=read),), samples=None)
 
@@ -151,7 +157,7 @@ class Maker(Protocol):
         """The data set, the same one always."""
 
 
-DATASETS: Registry[Source] = Registry("data", own_data)
+DATASETS: Registry[Source] = Registry("data", own_code)
 MADE_UP: Registry[Callable[..., Maker]] = Registry("data")
 """Sets that take settings, as in `synthetic:shape=3x32x32`; each is in `DATASETS` as well, with its defaults."""
 
@@ -159,6 +165,8 @@ MADE_UP: Registry[Callable[..., Maker]] = Registry("data")
 def source_of(word: str) -> Source:
     """The source that a word names: a data set, or one that is made up with the settings the word gives."""
     name, rest = split(word) if isinstance(word, str) else (word, None)
+    if isinstance(word, str) and name not in DATASETS and (own := _own(word)) is not None:
+        return Source(layouts=(Layout(files=(), read=lambda _: own.read()),), samples=None)
     source = DATASETS[name]
     if rest is None:
         return source
@@ -166,6 +174,13 @@ def source_of(word: str) -> Source:
         raise BadValue("data", word, f"{name} (it has no settings)")
     maker = make(MADE_UP, word)
     return replace(source, layouts=(Layout(files=(), read=lambda _: maker.read()),))
+
+
+def _own(word: str) -> Own | None:
+    """The file or folder that the word names, if it does."""
+    from covey.data.own import is_own, own_data  # whose formats know what a data set is from here
+
+    return own_data(word) if is_own(word) else None
 
 
 def load(name: str, *, download: bool = False) -> Dataset:

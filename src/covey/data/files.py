@@ -128,7 +128,7 @@ def contents(path: Path) -> bytes:
 
 
 def _bounded(file: IO[bytes], most: int, path: Path) -> bytes:
-    """All there is to read, unless that is more than so many bytes; a small file may unpack to any size."""
+    """All there is to read, unless that is more than this many bytes; a small file may unpack to any size."""
     data = file.read(most + 1)
     if len(data) > most:
         raise BadData(f"{path} has more than {most // 2**20} MB in one file, which no data set has: replace it")

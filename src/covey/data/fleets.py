@@ -2,42 +2,58 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.data.datasets import Dataset, load
+from covey.data.datasets import DATASETS, Dataset, load
+from covey.data.given import Lists
+from covey.data.objects import dataset_from
 from covey.data.partition import Partition, by_owner, parse_partition
 from covey.data.schemes import Natural
 from covey.errors import BadValue
-from covey.fleet import Fleet, FleetData
+from covey.fleet import CLIENTS, PARTITION, Fleet, FleetData
 from covey.ragged import Indices, Ragged
 from covey.seeds import generator
+from covey.words import split
 
 SAMPLES = 20  # a client's share of endless data
 
 
 def load_fleet(
-    data: str | Dataset,
+    data: Any,
     *,
-    clients: int | None,
-    partition: Partition | str = "iid",
-    edges: int = 1,
+    clients: int | None = None,
+    partition: Partition | str | Sequence[Any] | Mapping[str, Any] | None = None,
+    edges: int | None = None,
     seed: int = 0,
     samples: int | None = None,
     test_fraction: float = 0.2,
     windows: int | None = None,
+    pool: str | None = None,
     download: bool = False,
 ) -> Fleet:
     """A fleet on a data set by name (or on one of your own), split by a partition.
 
-    clients: how many; for `natural` partitions None or 0 means every owner
-    samples: at most so many samples a client, picked at random before its test split is taken; of endless data, so
-        many a client on average, 20 unless told
+    data: a name, a file or folder, or an object: a `Dataset`, (x, y), a dictionary of arrays, a torch Dataset, one of
+        Hugging Face, partitions of Flower Datasets (`covey.data.objects.dataset_from`)
+    clients: how many, 50 unless told; None or 0 means all where data or partition know who there is
+    partition: a partition or its text; or the numbers of every client's samples, as [[0, 2], [1]] or by name. Unless
+        told, data of one's own that says who owns what is split that way, and all else by dirichlet:0.1.
+    edges: how many, 5 unless told (fewer for fewer clients); a file of counts may say who sits where
+    seed: of everything that is drawn
+    samples: at most this many samples a client, picked at random before its test split is taken; of endless
+        data this many a client on average, 20 unless told
     test_fraction: of a client's samples, set apart for testing; of two or more at least one is, of one none. Owners
         that have test samples of their own keep those as their test split instead.
-    windows: so many parts of the day, clients spread evenly over them at random
+    windows: how many parts the day has; clients are spread evenly over them at random
+    pool: train, validation and test shares, as in "3:1:1", into which all samples are split anew; nobody gets the
+        validation samples
     download: whether data that is not on this machine may be fetched
 
     >>> fleet = load_fleet("digits", clients=10, partition="dirichlet:0.5", edges=2)
@@ -48,13 +64,22 @@ def load_fleet(
         raise BadValue("samples", samples, "a whole number from 1 up")
     if not 0 <= test_fraction < 1:
         raise BadValue("test_fraction", test_fraction, "a share from 0 up to, but not including, 1")
-    rule = parse_partition(partition)
-    dataset = load(data, download=download) if isinstance(data, str) else data
-    pool = dataset.y
+    rule = None if partition is None else _rule(partition)
+    dataset = load(data, download=download) if isinstance(data, str) else dataset_from(data)
+    if rule is None:
+        own = dataset.owners is not None and not (isinstance(data, str) and split(data)[0] in DATASETS)
+        rule = parse_partition("natural" if own else PARTITION)
+    if clients is None and not rule.everybody():
+        clients = CLIENTS
+    if pool is not None:
+        dataset = _pooled(dataset, pool, generator(seed, 0, "pool"))
+    labels = dataset.y
     if dataset.endless:
-        pool = np.resize(pool[: len(pool) // 2], (clients or 0) * (samples or SAMPLES))
+        some = labels[: len(labels) // 2]
+        wanted = rule.pool(some)
+        labels = np.resize(some, (clients or 0) * (samples or SAMPLES) if wanted is None else wanted)
     parts, edge_of = rule(
-        pool, clients=clients, edges=edges, owners=dataset.owners, rng=generator(seed, 0, "partition")
+        labels, clients=clients, edges=edges, owners=dataset.owners, rng=generator(seed, 0, "partition")
     )
     owner_of = _owner_of(dataset, rule, parts)
     if samples is not None and parts.sizes.max() > samples:
@@ -75,7 +100,7 @@ def load_fleet(
     return Fleet(
         labels=train_of.tally(y, dataset.classes),
         edge_of=edge_of,
-        names=_names(dataset, owner_of),
+        names=_names(dataset, rule, owner_of),
         window_of=_windows(len(parts), windows, generator(seed, 0, "windows")),
         data=FleetData(
             dataset.name,
@@ -90,6 +115,21 @@ def load_fleet(
     )
 
 
+def _pooled(dataset: Dataset, shares: str, rng: np.random.Generator) -> Dataset:
+    """All samples, shuffled and split anew."""
+    found = re.fullmatch(r"([0-9]{1,4}):([0-9]{1,4}):([0-9]{1,4})", shares)
+    train, valid, test = map(int, found.groups()) if found else (0, 0, 0)
+    if not (train and test):
+        raise BadValue("pool", shares, "train, validation and test shares such as 3:1:1, the first and last above 0")
+    if dataset.owners is not None or dataset.endless:
+        raise BadValue("pool", shares, f"nothing for {dataset.name}, whose samples belong to somebody or are made up")
+    x, y = np.concatenate((dataset.x, dataset.test_x)), np.concatenate((dataset.y, dataset.test_y))
+    order = rng.permutation(len(y))
+    total = train + valid + test
+    trained, tested = order[: len(y) * train // total], order[len(y) * (train + valid) // total :]
+    return replace(dataset, x=x[trained], y=y[trained], test_x=x[tested], test_y=y[tested])
+
+
 def _owner_of(dataset: Dataset, rule: Partition, parts: Ragged) -> NDArray[np.int64] | None:
     """The owner behind each client, where clients are owners."""
     if dataset.owners is None or not isinstance(rule, Natural):
@@ -97,7 +137,18 @@ def _owner_of(dataset: Dataset, rule: Partition, parts: Ragged) -> NDArray[np.in
     return dataset.owners[parts.flat[parts.offsets[:-1]]]
 
 
-def _names(dataset: Dataset, owner_of: NDArray[np.int64] | None) -> tuple[str, ...] | None:
+def _rule(partition: Partition | str | Sequence[Any] | Mapping[str, Any]) -> Partition:
+    """The partition; lists of samples are one, too."""
+    if isinstance(partition, Partition | str):
+        return parse_partition(partition)
+    if isinstance(partition, Sequence | Mapping | np.ndarray):
+        return Lists(partition)
+    raise BadValue("partition", partition, "a text such as 'iid', a covey.data.Partition, or every client's samples")
+
+
+def _names(dataset: Dataset, rule: Partition, owner_of: NDArray[np.int64] | None) -> tuple[str, ...] | None:
+    if (known := rule.names()) is not None:
+        return tuple(known)
     if owner_of is None or dataset.owner_names is None:
         return None
     return tuple(dataset.owner_names[owner] for owner in owner_of)

@@ -14,9 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
-from PIL import Image
 
 from covey.data.datasets import DATASETS, Dataset, Layout, Source
 from covey.data.files import Remote, reading
@@ -77,6 +75,8 @@ def read_fed_emnist(folder: Path) -> Dataset:
 
 
 def _writers(path: Path) -> dict[str, Samples]:
+    import h5py  # here, for other data sets do not need it
+
     with reading(path, "TensorFlow Federated's FEMNIST"), h5py.File(path) as file:
         return {
             writer: femnist_images(held["pixels"][()], held["label"][()], path)
@@ -86,6 +86,8 @@ def _writers(path: Path) -> dict[str, Samples]:
 
 def celeba_images(x: Sequence[Any], y: Sequence[Any], root: Path) -> Samples:
     """Portraits by file name, scaled to 84 x 84."""
+    from PIL import Image
+
     folder = next((root / f for f in ("raw/img_align_celeba", "img_align_celeba") if (root / f).is_dir()), None)
     if folder is None:
         raise BadData(f"{root / 'raw/img_align_celeba'} is missing: put CelebA's aligned images there")

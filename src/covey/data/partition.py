@@ -14,9 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from covey.errors import BadValue
+from covey.fleet import EDGES
 from covey.ragged import Indices, Ragged
 from covey.registry import Registry, own_class
 from covey.words import make, spelled
@@ -36,35 +36,65 @@ class Partition(ABC):
 
     @abstractmethod
     def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Sequence[Indices]:
-        """Whose are which samples of the pool, whose classes are `y` and whose owners, where known, are `owners`."""
+        """For every client the numbers of its samples in the pool.
+
+        `y` are the samples' classes and `owners`, where known, their owners; `clients` is how many clients there are to
+        be (None: as many as there are owners), at this many `edges`.
+        """
 
     def __call__(
         self,
         y: Indices,
         *,
         clients: int | None,
-        edges: int = 1,
+        edges: int | None = None,
         owners: Indices | None = None,
         rng: Rng,
     ) -> tuple[Ragged, Indices]:
-        """The samples of every client, and the edge of every client; no clients or 0 means all, where data knows."""
-        whole("edges", edges, 1)
+        """The samples of every client, and the edge of every client; no clients or 0 means all there are to know of.
+
+        `edges` None is five edges, or one per client where there are fewer clients, unless the partition knows who sits
+        where.
+        """
+        if edges is not None:
+            whole("edges", edges, 1)
         if clients:
             whole("clients", clients, 1)
             if clients > len(y):
                 raise BadValue("clients", clients, f"at most {len(y)}, one sample each")
-            if edges > clients:
+            if edges is not None and edges > clients:
                 raise BadValue("edges", edges, f"at most {clients}, one client each")
-        parts = self._checked(self.split(y, clients, edges, owners, rng), clients, len(y))
+        many = edges or min(EDGES, clients or EDGES)
+        parts = self._checked(self.split(y, clients, many, owners, rng), clients, len(y))
         if empty := int((parts.sizes == 0).sum()):
             raise BadValue(
                 "partition",
                 str(self),
                 f"one that leaves no client empty, but {empty} of {len(parts)} would get none of {len(y)} samples",
             )
-        if edges > len(parts):
+        if (known := self.places()) is not None:
+            if edges is not None:
+                raise BadValue("edges", edges, f"left out beside {str(self)!r}, which says who sits at which edge")
+            return parts, known
+        if edges is not None and edges > len(parts):
             raise BadValue("edges", edges, f"at most {len(parts)}, one client each")
-        return parts, edge_of(len(parts), edges)
+        return parts, edge_of(len(parts), edges or min(EDGES, len(parts)))
+
+    def everybody(self) -> bool:
+        """Whether the partition itself knows how many clients there are."""
+        return False
+
+    def places(self) -> Indices | None:
+        """The edge of every client, where the partition knows it."""
+        return None
+
+    def names(self) -> Sequence[str] | None:
+        """What clients are called, where the partition knows it."""
+        return None
+
+    def pool(self, y: Indices) -> int | None:
+        """How many samples of endless data it takes, the classes of whose samples are `y` over and over."""
+        return None
 
     def _checked(self, given: object, clients: int | None, samples: int) -> Ragged:
         """What `split` gave, if it is a list of different samples for each of the clients."""
@@ -138,6 +168,8 @@ def truncated_normal(mean: float, sd: float, low: float, high: float, size: int,
     """Draws from N(mean, sd^2) given that they lie in [low, high], which holds the mean."""
     if low == high:
         return np.full(size, float(mean))
+    from scipy.special import ndtr, ndtri  # here, for it takes half a second to import
+
     quantiles = rng.uniform(ndtr((low - mean) / sd), ndtr((high - mean) / sd), size)
     return np.clip(mean + sd * ndtri(quantiles), low, high)
 

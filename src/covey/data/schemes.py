@@ -77,12 +77,13 @@ class Dirichlet(Partition):
     """A label mix of its own for every client; small alpha, few labels.
 
     Without `max` everybody gets |D| / n samples; with it, sizes are drawn from a normal distribution over `min` … `max`
-    (mean in the middle, three standard deviations to either end).
+    (mean in the middle, three standard deviations to either end), or evenly, as Group-FEL's authors do (`sizes`).
     """
 
     alpha: float
     min: int = field(default=1, kw_only=True)
     max: int | None = field(default=None, kw_only=True)
+    sizes: str = field(default="normal", kw_only=True)
     name: ClassVar[str] = "dirichlet"
     example: ClassVar[str] = "dirichlet:0.1 or dirichlet:0.1,min=20,max=200"
 
@@ -91,6 +92,10 @@ class Dirichlet(Partition):
         whole("min", self.min, 1)
         if self.max is not None:
             whole("max", self.max, self.min)
+        if self.sizes not in ("normal", "uniform"):
+            raise BadValue("sizes", self.sizes, "normal or uniform")
+        if self.sizes == "uniform" and self.max is None:
+            raise BadValue("sizes", self.sizes, "normal unless max is given")
 
     def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Ragged:
         """p_i ~ Dir(alpha), then |D_i| draws from p_i without replacement, clients in random order."""
@@ -104,6 +109,9 @@ class Dirichlet(Partition):
         return deal(y, classes, counts, rng)
 
     def _sizes(self, clients: int, samples: int, rng: Rng) -> Indices:
+        if self.max is not None and self.sizes == "uniform":
+            drawn = rng.integers(self.min, self.max + 1, clients)
+            return _enough(drawn, samples, str(self))
         if self.max is not None:
             mean, sd = (self.min + self.max) / 2, (self.max - self.min) / 6
             return _sizes(mean, sd, self.min, self.max, clients, samples, str(self), rng)
@@ -132,6 +140,48 @@ class Shards(Partition):
         return Ragged.cut(shards.take(hands).flat, shards.sizes[hands].reshape(n, self.per_client).sum(axis=1))
 
 
+@PARTITIONS.register("power-law", summary="few labels each, few clients with most samples", paper="FedProx, FedML")
+@dataclass(frozen=True)
+class PowerLaw(Partition):
+    """Every client holds `labels` neighbouring classes; how much of them is log-normal, so that few have most.
+
+    The MNIST of FedProx (Li et al. 2020, section 5.1), which FedML and so TornadoAggregate use: 1,000 clients of two
+    digits. Client i holds the classes i, i + 1, … (modulo their number) and at least `least` samples of each; the rest
+    of a class goes to its holders in proportion to exp(N(0, `sigma`^2)), drawn for every class anew.
+    """
+
+    labels: int = 2
+    least: int = field(default=5, kw_only=True)
+    sigma: float = field(default=2.0, kw_only=True)
+    name: ClassVar[str] = "power-law"
+    example: ClassVar[str] = "power-law:2 or power-law:2,least=5,sigma=2"
+
+    def __post_init__(self) -> None:
+        whole("labels", self.labels, 1)
+        whole("least", self.least, 1)
+        above_0("sigma", self.sigma)
+
+    def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Ragged:
+        """|D_i| log-normal above a floor."""
+        n = given(clients)
+        classes, left = np.unique(y, return_counts=True)
+        many = len(classes)
+        if self.labels > many:
+            raise BadValue("labels", self.labels, f"at most {many}, the classes there are")
+        holds = (np.arange(many)[None, :] - np.arange(n)[:, None]) % many < self.labels
+        shares = np.exp(rng.normal(0.0, self.sigma, holds.shape)) * holds
+        counts = np.where(holds, self.least, 0)
+        over = left - counts.sum(axis=0)
+        if over.min() < 0:
+            c = int(over.argmin())
+            holders = int(holds[:, c].sum())
+            raise BadValue("least", self.least, f"at most {left[c] // holders} for {holders} holders of a class")
+        totals = np.maximum(shares.sum(axis=0), 1e-300)
+        ends = np.rint(np.cumsum(shares / totals, axis=0) * over * (shares.sum(axis=0) > 0)).astype(np.int64)
+        counts = counts + np.diff(ends, axis=0, prepend=0)
+        return deal(y, classes, counts, rng)
+
+
 @PARTITIONS.register("natural", summary="one client a writer, role, speaker or user", paper="LEAF (Caldas et al. 2018)")
 @dataclass(frozen=True)
 class Natural(Partition):
@@ -144,6 +194,10 @@ class Natural(Partition):
     def __post_init__(self) -> None:
         if self.pick not in ("random", "first"):
             raise BadValue("pick", self.pick, "random or first")
+
+    def everybody(self) -> bool:
+        """The data's owners are all there are."""
+        return True
 
     def split(self, y: Indices, clients: int | None, edges: int, owners: Indices | None, rng: Rng) -> Ragged:
         """D_i = what owner i has."""
@@ -163,11 +217,16 @@ def _sizes(
     mean: float, sd: float, low: float, high: float, clients: int, samples: int, partition: str, rng: Rng
 ) -> Indices:
     sizes = np.rint(truncated_normal(mean, sd, low, high, clients, rng)).astype(np.int64)
+    return _enough(sizes, samples, partition)
+
+
+def _enough(sizes: Indices, samples: int, partition: str) -> Indices:
+    """The sizes, if there are enough samples for them."""
     if sizes.sum() > samples:
         raise BadValue(
             "partition",
             partition,
-            f"one that {samples} samples suffice for; {clients} clients would take {sizes.sum()}",
+            f"one that {samples} samples suffice for; {len(sizes)} clients would take {sizes.sum()}",
         )
     return sizes
 
@@ -231,4 +290,4 @@ def _draw(mix: NDArray[np.float64], size: int, left: Indices, rng: Rng) -> Indic
 
 
 # how they are written in Python, as in `covey.data.dirichlet(0.1)`
-iid, normal_sizes, dirichlet, shards, natural = Iid, NormalSizes, Dirichlet, Shards, Natural
+iid, normal_sizes, dirichlet, shards, power_law, natural = Iid, NormalSizes, Dirichlet, Shards, PowerLaw, Natural

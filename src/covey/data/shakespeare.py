@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,6 +64,8 @@ def read(folder: Path) -> Dataset:
 
 
 def _roles(path: Path) -> dict[str, Samples]:
+    import h5py  # here, for other data sets do not need it
+
     with reading(path, "FedShakespeare"), h5py.File(path) as file:
         return {
             role: cut(snippet.decode("utf-8", "replace") for snippet in held["snippets"][()])

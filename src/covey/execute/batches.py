@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from covey import seeds
 from covey.fleet import FleetData, Indices
+from covey.ragged import Ragged
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,16 @@ class Deck:
         own = data.train_of
         self.sizes, self.offsets, self.pool = own.sizes, own.offsets[:-1], own.flat
         most = int(self.sizes.max())
-        self.batch = min(batch, most) or most
+        self.batch = min(batch, most) or most or 1  # a server of devices has none of their samples
+
+    def only(self, clients: Indices) -> tuple[Deck, Indices]:
+        """The deck of some clients, by their own numbers, and which samples of the pool it deals, renumbered in it."""
+        own = Ragged(self.pool, np.append(self.offsets, len(self.pool))).take(clients)
+        held, pool = np.unique(own.flat, return_inverse=True)
+        part = copy(self)
+        part.sizes, part.offsets, part.pool = np.zeros_like(self.sizes), np.zeros_like(self.offsets), pool
+        part.sizes[clients], part.offsets[clients] = own.sizes, own.offsets[:-1]
+        return part, held
 
     def steps(self, client: int, epochs: int) -> int:
         """How many steps that client takes."""

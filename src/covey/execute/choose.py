@@ -1,9 +1,11 @@
 """How a wave of clients is trained: decided by a rule, not timed, so that the same command gives the same model.
 
 A model that works under `vmap` and whose step is small is trained in stacks: one client's step does not fill a core,
-and a stack shares the cost of every operation among its clients. A model whose step is large fills a core by itself and
-is trained one client after another. Stacks of convolutions gain from being compiled, which takes a while and pays in
-long runs; products of matrices do not gain. The figures behind the constants are in docs/performance.md.
+and a stack shares the cost of every operation among its clients. A model whose step is large fills a core by itself,
+and a short run would be over before torch's `vmap` is imported and the step traced: as many clients as there are cores
+are trained side by side then, one thread each, so that the result does not depend on the number of cores. Stacks of
+convolutions gain from being compiled, which takes a while and pays in long runs; products of matrices do not gain. The
+figures behind the constants are in docs/performance.md.
 """
 
 from __future__ import annotations
@@ -21,58 +23,109 @@ from covey.errors import BadValue
 from covey.execute.effects import Job
 from covey.execute.flops import count_flops
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task, Trainer
+from covey.execute.workers import SideBySide
 
 MODES = ("auto", "one-by-one", "stacked", "compiled")
 FILLS_A_CORE = 1e8  # operations of one client's step from which clients are not stacked
-FILLS_THREADS = 2e7  # operations of one client's step from which it is spread over all threads
+KEEPS_A_WORKER_BUSY = 2e5  # parameters x samples of a batch from which clients are trained side by side
 STACK_VALUES = 2**23  # parameters in one stack, about: beyond that it falls out of the processor's caches
 LARGEST_STACK = 128
+STACKING_PAYS = 3000  # steps of the whole run from which stacking saves more time than the seconds it needs to begin
 SPEED = 2e10  # operations a second, about, of stacked convolutions that are not compiled
 COMPILE_PAYS = 90.0  # seconds of such training from which compiling pays
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way of training: the mode, how many clients are stacked, and whether on all threads or on one."""
+    """One way of training: the mode, how many clients are stacked, and how many are trained side by side."""
 
     mode: str
     chunk: int = 1
-    spread: bool = True
+    workers: int = 1
 
 
 class Chooser:
-    """Gives the trainer for a wave of jobs; `rounds` is how many such waves the whole run has, about."""
+    """Gives the trainer for a wave of jobs.
 
-    def __init__(self, task: Task, mode: str = "auto", rounds: int = 1) -> None:
+    `rounds` is how many such waves the whole run has, about. At most `workers` clients are trained side by side.
+    """
+
+    def __init__(self, task: Task, mode: str = "auto", rounds: int = 1, workers: int = 1) -> None:
         if mode not in MODES:
             raise BadValue("mode", mode, f"one of {', '.join(MODES)}")
-        self.task, self.mode, self.rounds = task, mode, rounds
+        self.task, self.mode, self.rounds, self.workers = task, mode, rounds, workers
         self.news: list[str] = []
-        self._trainers: dict[tuple[str, int], Trainer] = {}
+        self._trainers: dict[Way, Trainer] = {}
         self._obstacle: str | None = None
         self._tried = False
 
     def choose(self, jobs: Sequence[Job]) -> Way:
         """The way for this wave."""
-        alone = Way("one-by-one", spread=self.work >= FILLS_THREADS)
+        steps = sum(map(self.task.steps, jobs)) * self.rounds
+        short = self.mode == "auto" and steps < STACKING_PAYS
+        if short or self.mode == "one-by-one" or len(jobs) == 1:
+            return Way("one-by-one", workers=self._side_by_side(jobs))
         large = self.mode == "auto" and self.work >= FILLS_A_CORE
-        if self.mode == "one-by-one" or large or len(jobs) == 1 or self.obstacle(jobs[0]) is not None:
-            return alone
+        if large or self.obstacle(jobs[0]) is not None:
+            return Way("one-by-one", workers=self._side_by_side(jobs))
         chunk = _even(len(jobs), max(1, min(LARGEST_STACK, STACK_VALUES // self.task.layout.size)))
-        seconds = sum(map(self.task.steps, jobs)) * self.rounds * self.work / SPEED
+        seconds = steps * self.work / SPEED
         pays = self.mode == "auto" and self._convolves and seconds > COMPILE_PAYS
         return Way("compiled" if self.mode == "compiled" or pays else "stacked", chunk)
 
     def trainer(self, way: Way) -> Trainer:
         """The trainer that trains in that way."""
-        which = (way.mode, way.chunk)
-        if which not in self._trainers:
-            self._trainers[which] = (
-                OneByOne(self.task)
-                if way.mode == "one-by-one"
-                else Stacked(self.task, way.chunk, compiled=way.mode == "compiled")
+        if way not in self._trainers:
+            self._trainers[way] = self._make_trainer(way)
+        return self._trainers[way]
+
+    def _make_trainer(self, way: Way) -> Trainer:
+        if way.mode != "one-by-one":
+            return Stacked(self.task, way.chunk, compiled=way.mode == "compiled")
+        if way.workers > 1:
+            return SideBySide(self.task, way.workers, channels_last=self._channels_last)
+        return OneByOne(self.task, channels_last=self._channels_last)
+
+    def _side_by_side(self, jobs: Sequence[Job]) -> int:
+        """How many of these jobs are trained at once."""
+        busy = self.task.layout.size * self.task.deck.batch >= KEEPS_A_WORKER_BUSY
+        return self.workers if busy and self.workers > 1 and len(jobs) > 1 and not self._draws else 1
+
+    @functools.cached_property
+    def _draws(self) -> bool:
+        """Whether the model draws at random as it trains (dropout): torch's generator is one for all threads."""
+        before = torch.default_generator.get_state()
+        with torch.random.fork_rng(devices=[]):
+            self._try_batch(channels_last=False)
+            drew = not torch.equal(torch.default_generator.get_state(), before)
+        if drew:
+            self.news.append("clients are trained one at a time, for the model draws at random (dropout)")
+        return drew
+
+    @functools.cached_property
+    def _channels_last(self) -> bool:
+        """Whether images are trained on in the order height, width, channels: faster where there are convolutions."""
+        if self.task.x.dim() != 4 or not any(isinstance(p, nn.Conv2d) for p in self.task.layout.module.modules()):
+            return False
+        try:
+            with torch.random.fork_rng(devices=[]):
+                self._try_batch(channels_last=True)
+        except RuntimeError:  # it looks at its tensors in a way that depends on their order (view)
+            self.news.append("the model does not take images in the order channels last, which would be faster")
+            return False
+        return True
+
+    def _try_batch(self, *, channels_last: bool) -> None:
+        """One pass over a batch, of which nothing remains."""
+        task = self.task
+        count = min(max(2, task.deck.batch), len(task.x))
+        x = task.x[:count].contiguous(memory_format=torch.channels_last) if channels_last else task.x[:count]
+        start = task.layout.initial()
+        with task.layout.training(start.clone(), None, channels_last=channels_last) as (module, params):
+            loss = task.rule.loss(
+                lambda _, *given: module(*given), params, task.layout.params(start), x, task.y[:count], None
             )
-        return self._trainers[which]
+            torch.autograd.grad(loss, list(params.values()), allow_unused=True)
 
     @functools.cached_property
     def work(self) -> float:
@@ -117,9 +170,9 @@ class Chooser:
 
 @contextmanager
 def threads(way: Way) -> Iterator[None]:
-    """Train on as many threads as the way says; torch's own number is put back afterwards."""
+    """Train in that way: stacks on all threads, single clients on one each. Torch's number is put back afterwards."""
     before = torch.get_num_threads()
-    torch.set_num_threads(before if way.spread else 1)
+    torch.set_num_threads(1 if way.mode == "one-by-one" else before)
     try:
         yield
     finally:
@@ -127,7 +180,7 @@ def threads(way: Way) -> Iterator[None]:
 
 
 def _even(jobs: int, chunk: int) -> int:
-    """The size of a stack when so many jobs are dealt evenly to stacks of at most `chunk`.
+    """The size of a stack when this many jobs are dealt evenly to stacks of at most `chunk`.
 
     >>> _even(100, 32), _even(100, 128)
     (25, 100)

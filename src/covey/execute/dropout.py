@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from covey import seeds
-from covey.execute.effects import Answer, Executor, ExecutorState, Failure, Job, Ticket
+from covey.execute.effects import Answer, Executor, Failure, Job, Ticket
+from covey.execute.front import InFront
 
 
-class Dropout:
+class Dropout(InFront):
     """Hands jobs on to another executor, except those for which `fails` has a reason."""
 
     def __init__(self, executor: Executor, fails: Callable[[Job], str | None]) -> None:
-        self.executor, self.fails = executor, fails
+        super().__init__(executor)
+        self.fails = fails
         self._lost: list[tuple[Ticket, Failure]] = []
         self._open: set[Ticket] = set()
 
@@ -21,7 +23,7 @@ class Dropout:
         reason = self.fails(job)
         if reason is None:
             self._open.add(ticket)
-            self.executor.start(ticket, job)
+            super().start(ticket, job)
         else:
             self._lost.append((ticket, Failure(reason)))
 
@@ -33,22 +35,6 @@ class Dropout:
             for ticket, answer in self.executor.finished(timeout):
                 self._open.discard(ticket)
                 yield ticket, answer
-
-    def state(self) -> ExecutorState:
-        """The other executor's."""
-        return self.executor.state()
-
-    def restore(self, state: ExecutorState) -> None:
-        """The other executor's."""
-        self.executor.restore(state)
-
-    def news(self) -> list[str]:
-        """The other executor's."""
-        return self.executor.news()
-
-    def close(self) -> None:
-        """The other executor's."""
-        self.executor.close()
 
 
 def by_chance(seed: int, share: float) -> Callable[[Job], str | None]:

@@ -18,6 +18,14 @@ ExecutorState: TypeAlias = dict[str, Any]
 """Numbers, texts, arrays, tensors, and lists or dictionaries of them: what a checkpoint can hold."""
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A trained model that will only be averaged with others: in which meeting of the round, with which weight."""
+
+    meeting: tuple[int, ...]
+    weight: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
     """Train `model` on `client`.
@@ -25,7 +33,8 @@ class Job:
     `visit` counts the client's trainings in this round, left to right in the plan; `attempt` counts the tries of the
     round. `rate` is the learning rate itself. `key` seeds the batches: they depend on it, the client, the visit and the
     epoch. `shared` is what the local rule's server side remembers, by name. `cohort` are the clients of the innermost
-    Star, with whom this one's model will meet.
+    Star, with whom this one's model will meet. Jobs with a `share` in one meeting may be answered by the mean of their
+    models, see `Answer`; an executor need not.
     """
 
     client: int
@@ -38,13 +47,16 @@ class Job:
     key: int = 0
     shared: Mapping[str, Model] = field(default_factory=dict)
     cohort: tuple[int, ...] = ()
+    share: Share | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """A trained model: on how many samples, in how many steps, and by how much what its client remembers has changed.
 
-    `finite` says whether all of the model is a number; None where the executor has not looked.
+    `finite` says whether all of the model is a number; None where the executor has not looked. Where `weight` is given,
+    the model is the mean of those of several jobs of one meeting, which are answered together: the first of them brings
+    their whole weight, the others 0.
     """
 
     model: Model
@@ -52,6 +64,7 @@ class Answer:
     steps: int = 0
     changes: Mapping[str, Model] = field(default_factory=dict)
     finite: bool | None = None
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +85,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Meet:
-    """So many models become one at a place; `clients` are those whose own model was among them."""
+    """This many models become one at a place; `clients` are those whose own model was among them."""
 
     at: Place
     models: int

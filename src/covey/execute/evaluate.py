@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -25,11 +25,16 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Scores:
-    """Mean accuracy and loss on the global test set, and mean accuracy over clients on their own test splits."""
+    """Mean accuracy and loss on the global test set, and mean accuracy over clients on their own test splits.
+
+    Where it is asked for, also mean accuracy and loss on what all clients train on, each with its own model.
+    """
 
     accuracy: float = float("nan")
     loss: float = float("nan")
     own_accuracy: float = float("nan")
+    train_accuracy: float = float("nan")
+    train_loss: float = float("nan")
 
 
 class Evaluator(Protocol):
@@ -92,6 +97,33 @@ class LocalEvaluator:
         """Every client's full-data gradient at that model: clients x parameters."""
         parts = [torch.from_numpy(self.data.train_of[i]) for i in clients]
         return torch.stack([gradient(self.layout, model, self.x, self.y, part) for part in parts]).numpy()
+
+
+class OnTraining:
+    """Asks another evaluator, and scores the models on the clients' training samples as well."""
+
+    def __init__(self, evaluator: Evaluator, layout: Layout, data: FleetData) -> None:
+        self.evaluator, self.layout, self.parts = evaluator, layout, data.train_of
+        self.x, self.y = torch.from_numpy(data.x), torch.from_numpy(data.y)
+
+    def scores(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> Scores:
+        """The other evaluator's, and means over all training samples."""
+        right = lost = total = 0.0
+        for slot in np.unique(home).tolist():
+            samples = torch.from_numpy(self.parts.take(np.flatnonzero(home == slot)).flat)
+            hits, losses = scores(self.layout, models[slot], self.x, self.y, samples)
+            right, lost = right + float(hits.sum()), lost + float(losses.sum())
+            total += len(samples)
+        found = self.evaluator.scores(models, home)
+        return replace(found, train_accuracy=right / total, train_loss=lost / total)
+
+    def losses(self, models: Sequence[Tensor], clients: Sequence[int]) -> NDArray[np.float64]:
+        """The other evaluator's."""
+        return self.evaluator.losses(models, clients)
+
+    def gradients(self, model: Tensor, clients: Sequence[int]) -> NDArray[np.float32]:
+        """The other evaluator's."""
+        return self.evaluator.gradients(model, clients)
 
 
 def scores(layout: Layout, model: Tensor, x: Tensor, y: Tensor, samples: Tensor | None = None) -> tuple[Tensor, Tensor]:

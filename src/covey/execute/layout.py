@@ -6,7 +6,7 @@ Merging, mixing and storing models are then single operations on vectors, and a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -62,23 +62,38 @@ class Layout:
         return out
 
     @contextmanager
-    def loaded(self, flat: Tensor) -> Iterator[nn.Module]:
-        """The module itself living on `flat`: its parameters and buffers are views of it while the block runs."""
+    def loaded(self, flat: Tensor, *, channels_last: bool = False) -> Iterator[nn.Module]:
+        """The module itself living on `flat`: its parameters and buffers are views of it while the block runs.
+
+        With `channels_last` those with four dimensions are copies in that order, written back to `flat` at the end.
+        """
         own = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
         before = {name: own[name].data for name in self.shapes}
+        views = self.views(flat)
+        copies = [name for name, view in views.items() if channels_last and view.dim() == 4]
         try:
-            for name, view in self.views(flat).items():
-                own[name].data = view
+            for name, view in views.items():
+                own[name].data = view.clone(memory_format=torch.channels_last) if name in copies else view
             yield self.module
+            for name in copies:
+                views[name].copy_(own[name].data)
         finally:
             for name, data in before.items():
                 own[name].data = data
 
     @contextmanager
-    def training(self, flat: Tensor, seed: int) -> Iterator[tuple[nn.Module, Params]]:
-        """As `loaded`, ready to train, with the parameters by name; what the module draws at random follows `seed`."""
-        with torch.random.fork_rng(devices=[]), self.loaded(flat) as module:
-            torch.default_generator.manual_seed(seed)
+    def training(
+        self, flat: Tensor, seed: int | None, *, channels_last: bool = False
+    ) -> Iterator[tuple[nn.Module, Params]]:
+        """As `loaded`, ready to train, with the parameters by name; what the module draws at random follows `seed`.
+
+        Without a seed it must not draw: torch's generator is one for all threads.
+        """
+        with ExitStack() as block:
+            if seed is not None:
+                block.enter_context(torch.random.fork_rng(devices=[]))
+                torch.default_generator.manual_seed(seed)
+            module = block.enter_context(self.loaded(flat, channels_last=channels_last))
             module.train()
             own = dict(module.named_parameters())
             yield module, {name: own[name] for name in self.parameters}

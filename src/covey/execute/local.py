@@ -69,11 +69,15 @@ def _check_batches(task: Task, batch: int) -> None:
 
 
 class LocalExecutor:
-    """Trains the clients of a fleet in this process; `rounds` is about how many rounds the whole run has."""
+    """Trains the clients of a fleet in this process.
 
-    def __init__(self, task: Task, *, mode: str = "auto", rounds: int = 1) -> None:
+    `rounds` is about how many rounds the whole run has. `workers` is how many clients are trained at once where they
+    are not stacked; 0 is as many as torch has threads.
+    """
+
+    def __init__(self, task: Task, *, mode: str = "auto", rounds: int = 1, workers: int = 0) -> None:
         self.task = task
-        self.chooser = Chooser(task, mode, rounds)
+        self.chooser = Chooser(task, mode, rounds, workers or torch.get_num_threads())
         self.memory = Memory(task.rule.remembers, task.layout.size)
         self._waiting: list[tuple[int, Job]] = []
 

@@ -2,7 +2,7 @@
 
 `vmap` of `grad` finds out at every step anew what to run. A trace finds out once, and the line it leaves behind can be
 improved: views that change nothing go, and where a parameter's gradient is a product of matrices that only its update
-reads, product and update become one operation, so that the gradient, as large as the model, is never written down.
+or its velocity reads, both become one operation, so that the gradient, as large as the model, is never written down.
 """
 
 from __future__ import annotations
@@ -72,25 +72,89 @@ def _drop_idle_views(line: GraphModule) -> None:
 
 
 def _join_products_and_updates(line: GraphModule) -> None:
-    """Turn "gradient = a @ b, p <- p - rate gradient" into "p <- p + (-rate a) @ b", scaling the smaller factor."""
+    """Turn "gradient = a @ b, p <- p - rate gradient" into "p <- p + (-rate a) @ b", scaling the smaller factor.
+
+    Velocities take a gradient in the same way. Where more than the gradient is added (FedProx's pull, SCAFFOLD's
+    variates), the sum is not written down either: its terms are added one after another, the product last.
+    """
     for node in list(line.graph.nodes):
-        if node.target is not aten.addcmul_.default or node.kwargs.get("value") != -1:
+        update = _update(node)
+        if update is None:
             continue
-        p, rate, product = node.args
-        if product.target is not aten.bmm.default or len(product.users) > 1 or _shape(rate)[1:] != (1, 1):
+        target, rate, added, sign = update
+        terms, sums = _terms(added, sign)
+        products = [term for term in terms if _is_lone_product(term[1], target)]
+        if len(products) != 1:
             continue
-        changed = {_origin(other.args[0]) for other in _between(product, node) if _changes_its_input(other)}
-        if changed & {_origin(factor) for factor in product.args}:
-            continue  # the product would be of values that are no longer there
+        reads = list(_reads(products[0][1], terms, sums))
+        if any(_origin(read) is _origin(target) or _changed_since(read, since, node) for read, since in reads):
+            continue  # the sum would be of values that are no longer there
         with line.graph.inserting_before(node):
-            minus = line.graph.call_function(aten.neg.default, (rate,))
-            a, b = product.args
-            if _shape(a).numel() <= _shape(b).numel():
-                a = line.graph.call_function(aten.mul.Tensor, (a, minus))
-            else:
-                b = line.graph.call_function(aten.mul.Tensor, (b, minus))
-            line.graph.call_function(aten.baddbmm_.default, (p, a, b))
+            for sign, other in terms:
+                if (sign, other) != products[0]:
+                    _add(line, target, rate, other, sign)
+            _add_product(line, target, rate, *products[0])
+        node.replace_all_uses_with(target)
         line.graph.erase_node(node)
+
+
+def _update(node: Node) -> tuple[Any, Any, Node, Any] | None:
+    """What is changed in place, by what it is scaled, what is added and its sign; None for other operations."""
+    if node.target is aten.addcmul_.default and node.kwargs.get("value", 1) in (1, -1):
+        target, rate, added = node.args
+        scalar = isinstance(rate, Node) and _shape(rate)[1:] == (1,) * (len(_shape(target)) - 1)
+        return (target, rate, added, node.kwargs.get("value", 1)) if scalar and isinstance(added, Node) else None
+    if node.target is aten.add_.Tensor and not node.kwargs and isinstance(node.args[1], Node):
+        return node.args[0], None, node.args[1], 1
+    return None
+
+
+def _terms(node: Any, sign: float) -> tuple[list[tuple[float, Node]], list[Node]]:
+    """The terms of a sum that nobody else reads, with their signs, and the operations that add them."""
+    sums = (aten.add.Tensor, aten.sub.Tensor)
+    if node.target not in sums or node.kwargs or len(node.users) > 1 or not isinstance(node.args[1], Node):
+        return [(sign, node)], []
+    first, added = _terms(node.args[0], sign)
+    second, more = _terms(node.args[1], sign if node.target is aten.add.Tensor else -sign)
+    return first + second, [*added, *more, node]
+
+
+def _is_lone_product(node: Node, target: Node) -> bool:
+    """Whether it is a product of matrices, of the target's shape, that nobody else reads."""
+    return node.target is aten.bmm.default and len(node.users) == 1 and _shape(node) == _shape(target)
+
+
+def _reads(product: Node, terms: list[tuple[float, Node]], sums: list[Node]) -> Iterator[tuple[Any, Node]]:
+    """What will be read at the update, and after which operation it must not have been changed."""
+    for factor in product.args:
+        yield factor, product
+    for _, other in terms:
+        if other is not product:
+            yield other, next(node for node in sums if other in node.args)
+
+
+def _changed_since(read: Any, since: Node, update: Node) -> bool:
+    changed = {_origin(other.args[0]) for other in _between(since, update) if _changes_its_input(other)}
+    return _origin(read) in changed
+
+
+def _add(line: GraphModule, target: Node, rate: Node | None, term: Node, sign: float) -> None:
+    if rate is None:
+        line.graph.call_function(aten.add_.Tensor, (target, term), {} if sign == 1 else {"alpha": sign})
+    else:
+        line.graph.call_function(aten.addcmul_.default, (target, rate, term), {"value": sign})
+
+
+def _add_product(line: GraphModule, target: Node, rate: Node | None, sign: float, product: Node) -> None:
+    a, b = product.args
+    if rate is not None:
+        scale = rate if sign == 1 else line.graph.call_function(aten.neg.default, (rate,))
+        if _shape(a).numel() <= _shape(b).numel():
+            a = line.graph.call_function(aten.mul.Tensor, (a, scale))
+        else:
+            b = line.graph.call_function(aten.mul.Tensor, (b, scale))
+        sign = 1
+    line.graph.call_function(aten.baddbmm_.default, (target, a, b), {} if sign == 1 else {"alpha": sign})
 
 
 def _between(first: Node, last: Node) -> Iterator[Node]:

@@ -1,8 +1,9 @@
 """Training on clients, one by one or stacked.
 
-`OneByOne` is the specification: the module itself, ordinary autograd, one client after another. `Stacked` trains many
-clients in one go, `vmap` of `grad` over their parameters, and may be compiled; it equals the specification up to the
-rounding of floating-point sums (tests hold it to 1e-4 relative).
+`OneByOne` is the specification: the module itself, ordinary autograd, one client after another; `workers.py` has
+several of it at work at once. `Stacked` trains many clients in one go, `vmap` of `grad` over their parameters, and may
+be compiled; it equals the specification up to the rounding of floating-point sums (tests hold it to 1e-4 relative).
+All begin with the clients that have most steps, so that results are merged in the same order.
 """
 
 from __future__ import annotations
@@ -40,6 +41,10 @@ class Task:
         """How many steps the client of that job takes."""
         return self.deck.steps(job.client, job.epochs)
 
+    def longest_first(self, jobs: Sequence[Job]) -> list[int]:
+        """The places of the jobs, those with most steps first."""
+        return sorted(range(len(jobs)), key=lambda j: -self.steps(jobs[j]))
+
     def deal(self, jobs: Sequence[Job]) -> Batches:
         """The batches of these jobs."""
         columns = zip(*((job.key, job.client, job.visit, job.epochs) for job in jobs), strict=True)
@@ -75,10 +80,10 @@ class Memory:
         self.put(client, trained.memory)
         return {name: new - before[name] for name, new in trained.memory.items()}
 
-    def only(self, client: int) -> Memory:
-        """The part of it that one client has, to be sent to where it trains."""
+    def only(self, *clients: int) -> Memory:
+        """The part of it that some clients have, to be sent to where they train."""
         part = Memory(list(self.own), len(self._zero))
-        part.own = {name: {client: v[client]} if client in v else {} for name, v in self.own.items()}
+        part.own = {name: {client: v[client] for client in clients if client in v} for name, v in self.own.items()}
         return part
 
     def copy(self) -> dict[str, dict[int, Tensor]]:
@@ -111,21 +116,27 @@ class Trainer(Protocol):
     """Trains jobs, giving results as they come."""
 
     def train(self, jobs: Sequence[Job], memory: Memory) -> Iterator[Trained]:
-        """Train every job; the memory is read, not written."""
+        """Train every job, those with most steps first; the memory is read, not written."""
 
 
 class OneByOne:
-    """One client after another, with the module itself."""
+    """One client after another, with the module itself.
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    `channels_last` is for networks of convolutions, which are faster in that order. `draws` off is for networks that
+    draw nothing at random, and leaves torch's generator alone.
+    """
+
+    def __init__(self, task: Task, *, channels_last: bool = False, draws: bool = True) -> None:
+        self.task, self.channels_last, self.draws = task, channels_last, draws
 
     def train(self, jobs: Sequence[Job], memory: Memory) -> Iterator[Trained]:
-        """Train every job, in the order given."""
-        for number, job in enumerate(jobs):
-            yield self._train(number, job, memory.of(job.client))
+        """Train every job; all begin with what their clients remember now."""
+        remembered = [memory.of(job.client) for job in jobs]
+        for number in self.task.longest_first(jobs):
+            yield self.train_one(number, jobs[number], remembered[number])
 
-    def _train(self, number: int, job: Job, remembered: dict[str, Tensor]) -> Trained:
+    def train_one(self, number: int, job: Job, remembered: dict[str, Tensor]) -> Trained:
+        """Train one of several jobs, that `number`, of a client that remembers this."""
         task, rule, layout = self.task, self.task.rule, self.task.layout
         batches = task.deal([job])
         flat = job.model.clone()
@@ -133,20 +144,24 @@ class OneByOne:
         own, shared = _remembered(layout, remembered), _remembered(layout, job.shared)
         total = torch.zeros(layout.size) if task.keeps_directions else None
         steps = 0
-        with layout.training(flat, int(seeds.mix(job.key, job.client, job.visit) >> 1)) as (module, params):
+        seed = int(seeds.mix(job.key, job.client, job.visit) >> 1) if self.draws else None
+        with layout.training(flat, seed, channels_last=self.channels_last) as (module, params):
 
             def call(given: Params, *inputs: Any) -> Tensor:
                 out: Tensor = module(*inputs) if given is params else layout.call(given, *inputs)
                 return out
 
-            state = task.optimiser.init(layout.params(flat))
+            state = task.optimiser.init(params)
             for t in range(batches.samples.shape[1]):
                 samples = batches.samples[0, t]
                 if batches.valid is not None:
                     samples = samples[batches.valid[0, t] > 0]
                     if not len(samples):
                         continue
-                loss = rule.loss(call, params, received, task.x[samples], task.y[samples], None)
+                x = task.x[samples]
+                if self.channels_last and x.dim() == 4:
+                    x = x.contiguous(memory_format=torch.channels_last)
+                loss = rule.loss(call, params, received, x, task.y[samples], None)
                 found = torch.autograd.grad(loss, list(params.values()), allow_unused=True)
                 with torch.no_grad():
                     grads = {
@@ -170,19 +185,21 @@ class Stacked:
         self._steps: dict[tuple[object, ...], Callable[..., None]] = {}
 
     def train(self, jobs: Sequence[Job], memory: Memory) -> Iterator[Trained]:
-        """Train every job, those with most steps first."""
-        order = sorted(range(len(jobs)), key=lambda j: -self.task.steps(jobs[j]))
+        """Train every job; all begin with what their clients remember now."""
+        remembered = [memory.of(job.client) for job in jobs]
+        order = self.task.longest_first(jobs)
         size = self.chunk if self.compiled else -(-len(jobs) // -(-len(jobs) // self.chunk))
         for first in range(0, len(order), size):
             part = order[first : first + size]
-            yield from self._train(part, [jobs[j] for j in part], memory)
+            yield from self._train(part, [jobs[j] for j in part], [remembered[j] for j in part])
 
-    def _train(self, numbers: list[int], jobs: list[Job], memory: Memory) -> Iterator[Trained]:
+    def _train(self, numbers: list[int], jobs: list[Job], remembered: list[dict[str, Tensor]]) -> Iterator[Trained]:
         task, rule, layout = self.task, self.task.rule, self.task.layout
         layout.module.train()
         count = len(jobs)
         if self.compiled:  # a shorter last stack would be compiled anew: fill it up with copies that nobody reads
             jobs = jobs + [jobs[-1]] * (self.chunk - count)
+            remembered = remembered + [remembered[-1]] * (self.chunk - count)
         batches = task.deal(jobs)
         first = jobs[0].model
         alike = all(job.model is first for job in jobs)
@@ -190,7 +207,6 @@ class Stacked:
         params = {name: p.clone(memory_format=torch.contiguous_format) for name, p in layout.params(start).items()}
         # contiguous as in the trace; a stack that starts from one model is a view that repeats it
         received = {name: p.contiguous() for name, p in layout.params(start).items()} if rule.uses_received else {}
-        remembered = [memory.of(job.client) for job in jobs]
         own_flat = {name: torch.stack([each[name] for each in remembered]) for name in rule.remembers}
         own, shared = _remembered(layout, own_flat), _remembered(layout, jobs[0].shared)
         state = task.optimiser.init(params)
@@ -257,7 +273,7 @@ def _remembered(layout: Layout, vectors: Mapping[str, Tensor]) -> Params:
 
 
 def _rows(layout: Layout, stacked: Params) -> Tensor:
-    """A stack of named tensors as one flat vector a client."""
+    """A stack of named tensors as one flat vector per client."""
     return torch.cat([stacked[name].flatten(1) for name in layout.parameters], dim=1)
 
 

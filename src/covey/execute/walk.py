@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from covey import seeds
-from covey.execute.effects import Answer, Executor, Failure, Job, KeepsTime, Meet, Send
+from covey.execute.effects import Answer, Executor, Failure, Job, KeepsTime, Meet, Send, Share
 from covey.merge import CannotMerge, Gathering, Merge, Merges, Model, meets_clients, merged
 from covey.plan import Forest, Mesh, Place, Plan, Ring, Star, Train, clients, ends_at, leaves, starts_at
 
@@ -32,7 +32,8 @@ class Brief:
     """What all jobs and merges of one round have in common.
 
     `epochs` are those of a Train that names none, and a Train's own rate is a factor of `rate`. `merges` finds a Star's
-    merge by the word it names. `fault` looks at an answer and may say why it is not one. After `patience` seconds
+    merge by the word it names. `fault` looks at an answer and may say why it is not one. `singly` says that somebody
+    looks at the models of single trainings, so that none may be averaged before they meet. After `patience` seconds
     without any answer, what is under way counts as lost.
     """
 
@@ -45,6 +46,7 @@ class Brief:
     merges: Callable[[str | None, bool], Merge] = field(default_factory=Merges)
     trained: int | None = None
     fault: Callable[[Job, Answer], str | None] | None = None
+    singly: bool = False
     patience: float | None = None
     tickets: Iterator[int] = field(default_factory=itertools.count)
 
@@ -63,10 +65,14 @@ class Fork:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Got:
-    """What came out of a node: a model, and the samples of the clients that shaped it."""
+    """What came out of a node: a model, and the samples of the clients that shaped it.
+
+    `weight`, where given, is what the model weighs when it meets others, as an executor's partial mean does.
+    """
 
     model: Model
     samples: float
+    weight: float | None = None
 
 
 T = TypeVar("T")
@@ -257,7 +263,9 @@ class _Steps:
         samples = [got.samples for got in answered.values()]
         return Got(self.mean([got.model for got in answered.values()], samples), sum(samples))
 
-    def train(self, plan: Train, model: Model, path: Path, cohort: tuple[int, ...]) -> Steps[Got | None]:
+    def train(
+        self, plan: Train, model: Model, path: Path, cohort: tuple[int, ...], share: Share | None = None
+    ) -> Steps[Got | None]:
         brief, visit = self.brief, self.visits[path]
         job = Job(
             plan.client,
@@ -270,6 +278,7 @@ class _Steps:
             key=self.key,
             shared=brief.shared,
             cohort=cohort,
+            share=share,
         )
         answer = yield job
         if isinstance(answer, Answer) and brief.fault is not None:
@@ -284,10 +293,11 @@ class _Steps:
             return Got(None, float(self.sizes[plan.client]))
         if self.observe is not None:
             self.observe(job, answer)
-        return Got(answer.model, float(answer.samples))
+        return Got(answer.model, float(answer.samples), answer.weight)
 
     def star(self, plan: Star, model: Model, path: Path) -> Steps[Got | None]:
         merge = self.brief.merges(plan.merge, meets_clients(plan))
+        averages = getattr(merge, "averages", False) and not self.brief.singly
         members = tuple(tuple(sorted(clients(child))) for child in plan.children)
         cohort = tuple(sorted({client for member in members for client in member}))
         samples = 0.0
@@ -297,15 +307,22 @@ class _Steps:
         def branch(j: int, child: Plan, path: Path) -> Branch:
             nonlocal samples
             yield from self.send(plan.at, starts_at(child), plan)
-            got = yield from self.one(child, model, path, cohort)
+            if isinstance(child, Train) and averages:
+                weight = float(self.sizes[child.client]) if plan.weights is None else plan.weights[j]
+                share = Share(path[:-1], weight) if weight > 0 else None
+                got = yield from self.train(child, model, path, cohort, share)
+            else:
+                got = yield from self.one(child, model, path, cohort)
             if got is None:
                 missing.append(j)
                 return
             yield from self.send(ends_at(child), plan.at, plan)
             ends.append(ends_at(child))
-            weight = got.samples if plan.weights is None else plan.weights[j]
+            own = got.samples if plan.weights is None else plan.weights[j]
+            weight = own if got.weight is None else got.weight
             if weight > 0:
                 merging.add(j, got.model, weight)
+            if own > 0:
                 samples += got.samples
 
         answered = None

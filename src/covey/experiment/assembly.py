@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from covey import seeds
 from covey.algorithms import Algorithm, make_algorithm
 from covey.attack import Attack, Tampering, Watching, choose, make_attack
-from covey.data import load_fleet
+from covey.data import Dataset, load_fleet
 from covey.errors import BadValue
 from covey.execute.backend import Backend, Work, make_backend
 from covey.execute.dropout import Dropout, by_chance
 from covey.execute.effects import Executor
+from covey.execute.evaluate import OnTraining
 from covey.execute.flops import count_flops
 from covey.execute.local import Training, make_task
 from covey.execute.trainers import Task
@@ -23,15 +28,15 @@ from covey.fleet import Fleet
 from covey.local import make_rule
 from covey.loop import Limits, Loop, Recorder, Ways
 from covey.merge import Merges, clients_meeting, make_server
-from covey.meter import Meter
-from covey.models import build_model, check_fit
-from covey.network.distances import distances_from
-from covey.network.price import NetworkMeter
-from covey.network.site import Site, make_site
+from covey.meter import EpochMeter, Meter
+from covey.models import build_model, check_alone, check_fit
 from covey.privacy import PrivacyMeter, noise_of
 from covey.profile import make_prices
 from covey.theory import CostMeter, LinkMeter
 from covey.words import split
+
+if TYPE_CHECKING:
+    from covey.network.site import Site
 
 PLANS_FOR_GROUPS = 20  # in which an attack that is to sit in one group looks for the groups
 
@@ -41,17 +46,18 @@ def algorithm_of(experiment: Experiment) -> Algorithm:
     return make_algorithm(experiment.algorithm, experiment.options)
 
 
-def make_fleet(experiment: Experiment) -> Fleet:
-    """The clients with their data."""
+def make_fleet(experiment: Experiment, dataset: Dataset | None = None) -> Fleet:
+    """The clients with their data; `dataset` is what the settings name, where it has been read already."""
     if experiment.partition == GIVEN:
         raise BadValue("fleet", "one of your own", "given again, as in covey.resume(run, fleet=fleet)")
     return load_fleet(
-        experiment.data,
+        dataset or experiment.data,
         clients=experiment.clients,
         partition=experiment.partition,
-        edges=experiment.edges or min(5, experiment.clients or 5),
+        edges=experiment.edges,
         samples=experiment.samples,
         windows=experiment.windows,
+        pool=experiment.pool,
         test_fraction=experiment.test_fraction,
         seed=experiment.seed,
     )
@@ -65,12 +71,13 @@ def assemble(
     module: torch.nn.Module | None = None,
     backend: Backend | None = None,
     recorder: Recorder | None = None,
-    make_meter: Callable[[Site], Meter] = NetworkMeter,
+    make_meter: Callable[[Site], Meter] | None = None,
 ) -> Loop:
     """The run loop of an experiment.
 
     `algorithm`, `fleet`, `module` and `backend` are made from the settings unless given. `recorder` keeps what the run
-    says of itself, `make_meter` makes what keeps the time where the settings name a network.
+    says of itself, `make_meter` makes what keeps the time where the settings name a network
+    (`NetworkMeter` if not given).
     """
     algorithm = algorithm or algorithm_of(experiment)
     words = _parts(experiment, algorithm)
@@ -79,24 +86,21 @@ def assemble(
     attack = None if experiment.attack is None else make_attack(experiment.attack)
     attackers = () if attack is None else _attackers(attack, algorithm, fleet, experiment.seed)
     training = Training(**{name: getattr(experiment, name) for name in Training.__dataclass_fields__})
+    backend = backend or make_backend(experiment.executor, experiment.address)
     ways = Ways(
         training=training,
         rule=make_rule(words["local"]),
-        merges=Merges(words["merge"], experiment.client_merge),
+        merges=backend.merges(Merges(words["merge"], experiment.client_merge)),
         server=make_server(words["server"]),
     )
+    _check_merges(experiment, algorithm)
     _check_hidden(algorithm, ways)
-    backend = backend or make_backend(experiment.executor)
     work = _work(experiment, fleet, module, ways)
     clean = work.data
     if attack is not None:
         data = attack.poison(clean, attackers, seeds.generator(experiment.seed, 0, "poison"))
         work = replace(work, data=data, task=make_task(work.task.layout.module, data, ways.training, ways.rule))
-    executor, evaluator = _executor(experiment, backend, work), backend.evaluator(work)
-    if attack is not None:
-        executor = Tampering(executor, attack, attackers) if attack.changes_answers else executor
-        evaluator = Watching(evaluator, attack, attackers, work.task.layout, clean)
-    meters: list[Meter] = []
+    meters: list[Meter] = [EpochMeter(training.epochs)]
     if words["prices"]:
         meters.append(CostMeter(make_prices(words["prices"]), fleet.sizes.tolist(), training.epochs))
     if fleet.distances is not None:
@@ -105,7 +109,14 @@ def assemble(
         meters.append(PrivacyMeter(ways.merges, fleet.clients))
     site = _site(experiment, fleet, work.task, words["local"])
     if site is not None:
-        meters.append(make_meter(site))
+        meters.append((make_meter or _network_meter)(site))
+    # last, when all settings have been found good: an executor may start processes
+    executor, evaluator = _executor(experiment, backend, work), backend.evaluator(work)
+    if experiment.score_on == "train":
+        evaluator = OnTraining(evaluator, work.task.layout, clean)
+    if attack is not None:
+        executor = Tampering(executor, attack, attackers) if attack.changes_answers else executor
+        evaluator = Watching(evaluator, attack, attackers, work.task.layout, clean)
     return Loop(
         algorithm,
         fleet,
@@ -118,6 +129,14 @@ def assemble(
         meters=meters,
         recorder=recorder,
     )
+
+
+def _network_meter(site: Site) -> Meter:
+    from covey.network.price import (
+        NetworkMeter,
+    )  # here and below, for it takes half a second to import
+
+    return NetworkMeter(site)
 
 
 def _attackers(attack: Attack, algorithm: Algorithm, fleet: Fleet, seed: int) -> tuple[int, ...]:
@@ -133,6 +152,17 @@ def _attackers(attack: Attack, algorithm: Algorithm, fleet: Fleet, seed: int) ->
                     left.difference_update(group)
                     groups.append(group)
     return choose(attack, fleet, groups, seeds.generator(seed, 0, "attackers"))
+
+
+def _check_merges(experiment: Experiment, algorithm: Algorithm) -> None:
+    """Refuse a merge for models that never meet, as far as the sketch of the algorithm's plans tells."""
+    plans, both = algorithm.sketch, experiment.client_merge is not None
+    stars = [("client_merge", "clients' own models", r"Star\((Ring\()*Train")]
+    stars += [("merge", "models of groups", r"Star\((Ring\()*Star") if both else ("merge", "models", "Star")]
+    for name, what, star in stars:
+        given = getattr(experiment, name)
+        if plans and given not in (None, "mean") and not re.search(star, plans):
+            raise BadValue(name, given, f"none with {experiment.algorithm}, in whose plan, {plans}, no {what} meet")
 
 
 def _check_hidden(algorithm: Algorithm, ways: Ways) -> None:
@@ -157,6 +187,8 @@ def _with_distances(experiment: Experiment, fleet: Fleet, word: str) -> Fleet:
     """The fleet with what sending models between its clients costs; a fleet that knows keeps it, unless told."""
     if not word or (fleet.distances is not None and experiment.distances is None):
         return fleet
+    from covey.network.distances import distances_from
+
     found = distances_from(word, fleet, network=experiment.network, seed=experiment.seed)
     return replace(fleet, distances=found)
 
@@ -170,8 +202,15 @@ def _work(experiment: Experiment, fleet: Fleet, module: torch.nn.Module | None, 
         module = build_model(experiment.model, data.shape, data.classes, experiment.seed, dtype=dtype)
     else:
         check_fit(module, type(module).__name__, data.shape, data.classes, dtype=dtype)
+    if _leaves_one(fleet.sizes, experiment.batch):
+        check_alone(module, experiment.model, data.shape, experiment.batch, dtype=dtype)
     task = make_task(module, data, ways.training, ways.rule)
     return Work(task, data, experiment.mode, experiment.rounds, experiment.seed)
+
+
+def _leaves_one(sizes: NDArray[np.int64], batch: int) -> bool:
+    """Whether the last batch of some client is a single sample; batches of 0 are all samples."""
+    return bool(((sizes % batch if batch else sizes) == 1).any())
 
 
 def _executor(experiment: Experiment, backend: Backend, work: Work) -> Executor:
@@ -200,6 +239,8 @@ def _site(experiment: Experiment, fleet: Fleet, task: Task, rule: str) -> Site |
             if getattr(experiment, name) is not None:
                 raise BadValue(name, getattr(experiment, name), "a setting of runs with a network; set network")
         return None
+    from covey.network.site import make_site
+
     return make_site(
         fleet,
         network=experiment.network,

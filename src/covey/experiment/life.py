@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from covey.checkpoint import Checkpoint
+from covey.data.own import is_own, own_data
 from covey.errors import BadValue, RunFailed
 from covey.experiment.assembly import assemble
 from covey.experiment.settings import Experiment
@@ -18,6 +22,7 @@ from covey.loop import Callback, Loop
 from covey.progress import Progress
 from covey.registry import refuse_code
 from covey.store import RunRecord, Store
+from covey.store.rows import VERSIONS
 from covey.store.runs import LIMITS
 
 
@@ -58,7 +63,7 @@ def try_out(
     experiment: Experiment, callbacks: Sequence[Callback] = (), **parts: Any
 ) -> tuple[Kept, dict[str, Any], list[Tensor]]:
     """Run an experiment without a store; gives what was kept, the summary and the models. `parts` as in `assemble`."""
-    kept = Kept(f"{experiment.algorithm}-{experiment.data}-1")
+    kept = Kept(f"{_usual(experiment)}-1")
     loop = assemble(experiment, recorder=kept, **parts)
     with contextlib.closing(loop.executor):
         progress = loop.begin()
@@ -81,18 +86,25 @@ def start(
     given to `assemble`.
     """
     with Store(out) as store:
-        usual = f"{experiment.algorithm}-{experiment.data}"
-        run = store.create(name or usual, experiment.model_dump(), numbered=name is None)
+        run = store.create(name or _usual(experiment), experiment.model_dump(), numbered=name is None)
         for kind, text in labels:
             store.add_event(run, 0, kind, text)
-        with store.owned(run):
+        store.add_event(run, 0, VERSIONS, versions())
+        with store.owned(run), contextlib.ExitStack() as ending:
             try:
                 loop = assemble(experiment, recorder=Stored(store, run), **parts)
+                ending.enter_context(contextlib.closing(loop.executor))
                 progress = loop.begin()
             except BaseException:  # what is wrong with the settings shows here, and then there is no run
                 store.discard(run)
                 raise
             return run, _go(loop, store, progress, experiment, callbacks)
+
+
+def _usual(experiment: Experiment) -> str:
+    """What a run is called unless told; data of one's own by its file."""
+    data = own_data(experiment.data).path.stem if is_own(experiment.data) else experiment.data
+    return f"{experiment.algorithm}-{data}"
 
 
 def resume(
@@ -106,8 +118,8 @@ def resume(
 ) -> tuple[str, dict[str, Any]]:
     """Go on where a run was killed; without a name, the latest unfinished one. `parts` are given to `assemble`.
 
-    With `rounds` the run ends after so many, also one that was finished; what else was to stop it no longer does. A run
-    whose settings name code (`./mine.py:Pairs`) is refused unless `allow_code`: the store may be a stranger's.
+    With `rounds` the run ends after this many, also one that was finished; what else was to stop it no longer does. A
+    run whose settings name code (`./mine.py:Pairs`) is refused unless `allow_code`: the store may be a stranger's.
     """
     with Store(out) as store:
         record = store.unfinished() if run is None else store.get(run)
@@ -120,12 +132,22 @@ def resume(
                 record = _extended(store, record, rounds)
             experiment = Experiment.again(record.config)
             loop = assemble(experiment, recorder=Stored(store, record.run), **parts)
-            found = store.rewind(record.run, loop.check)
-            progress = loop.begin() if found is None else loop.restore(found[1].data)
-            progress.done &= rounds is None
-            store.mark(record.run, "running", {})
-            store.add_event(record.run, progress.round, "resumed", f"after round {progress.round}")
-            return record.run, _go(loop, store, progress, experiment, callbacks)
+            with contextlib.closing(loop.executor):
+                found = store.rewind(record.run, loop.check)
+                progress = loop.begin() if found is None else loop.restore(found[1].data)
+                progress.done &= rounds is None
+                store.mark(record.run, "running", {})
+                store.add_event(record.run, progress.round, "resumed", f"after round {progress.round}")
+                if versions() not in [event["text"] for event in store.events(record.run) if event["kind"] == VERSIONS]:
+                    store.add_event(record.run, progress.round, VERSIONS, versions())
+                return record.run, _go(loop, store, progress, experiment, callbacks)
+
+
+def versions() -> str:
+    """What runs are made with here."""
+    own = vars(import_module("covey"))["__version__"]
+    system = f"{platform.system()} {platform.machine()}"
+    return f"covey {own}, Python {platform.python_version()}, torch {torch.__version__}, {system}"
 
 
 def _extended(store: Store, record: RunRecord, rounds: int) -> RunRecord:
@@ -141,8 +163,7 @@ def _go(
     loop: Loop, store: Store, progress: Progress, experiment: Experiment, callbacks: Sequence[Callback]
 ) -> dict[str, Any]:
     try:
-        with contextlib.closing(loop.executor):
-            ended = loop.go(progress, callbacks)
+        ended = loop.go(progress, callbacks)
     except RunFailed:
         with contextlib.suppress(RunFailed):  # a full disk takes no note of it either
             store.mark(loop.run, "failed", {})

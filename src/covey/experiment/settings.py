@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from covey.errors import BadData, BadValue, UnknownName, first_fault
+from covey.fleet import CLIENTS, EDGES, PARTITION
 from covey.registry import refuse_code
+from covey.words import split
 
 ON_NETWORK = ("link", "trunk", "device", "server_device", "stragglers", "day", "group_operation")
+OF_COMPARISONS = ("comparison", "paper", "figures", "picture", "scale")  # tables of a file that a run has no use for
+BY_FILE = ("index", "counts")  # partitions that say themselves who there is
 GIVEN = "given"  # the partition of a run whose fleet was handed over as an object
 
 
@@ -23,17 +27,26 @@ class Experiment(BaseModel):
 
     algorithm: str = Field("fedavg", description="which algorithm; see: covey list algorithms")
     options: dict[str, Any] = Field(default_factory=dict, description="the algorithm's own settings")
-    data: str = Field("digits", description="data set; see: covey data")
-    clients: int = Field(50, ge=0, description="number of clients; 0 takes all the data set has (natural partition)")
-    partition: str = Field("dirichlet:0.1", description="how data is split over clients; see: covey list partitions")
-    edges: int | None = Field(
-        None, ge=1, description="edge servers the clients are attached to; 5 if there are so many"
+    data: str = Field("digits", description="a data set (see: covey data), FILE.npz, FILE.csv:label=COLUMN or FOLDER/")
+    clients: int = Field(CLIENTS, ge=0, description="number of clients; 0 is all that data or partition know of")
+    partition: str = Field(
+        PARTITION, description="how data is split over clients (see: covey list partitions), or index:FILE"
     )
-    samples: int | None = Field(None, ge=1, description="at most so many samples a client")
-    windows: int | None = Field(None, ge=1, description="parts of the day in which clients are awake, one each")
+    edges: int | None = Field(
+        None,
+        ge=1,
+        description=f"edge servers the clients are attached to; {EDGES} unless given, or fewer for fewer clients",
+    )
+    samples: int | None = Field(None, ge=1, description="samples a client has at most")
+    windows: int | None = Field(
+        None, ge=1, description="split the day into this many parts; each client is awake in one of them"
+    )
+    pool: str | None = Field(
+        None, description="split train and test samples anew, as train:validation:test, such as 3:1:1"
+    )
     test_fraction: float = Field(0.2, ge=0, lt=1, description="share of a client's samples kept for its own test")
     model: str = Field("softmax-regression", description="network, or package.module:Class; see: covey list models")
-    rounds: int = Field(20, ge=1, description="global rounds")
+    rounds: int = Field(20, ge=1, le=10**9, description="global rounds")
     seed: int = Field(0, ge=0, description="seed of every random number")
     lr: float = Field(0.1, gt=0, le=1e30, description="clients' learning rate")
     batch: int = Field(10, ge=0, description="batch size; 0 is all of a client's samples")
@@ -41,8 +54,10 @@ class Experiment(BaseModel):
     momentum: float = Field(0.0, ge=0, lt=1, description="clients' momentum")
     weight_decay: float = Field(0.0, ge=0, le=1e30, description="clients' weight decay")
     optimiser: Literal["sgd", "adam"] = Field("sgd", description="clients' optimiser, sgd or adam")
-    decay: float = Field(1.0, gt=0, le=1, description="factor of the learning rate")
-    decay_every: int = Field(1, ge=1, description="rounds after which the factor is applied")
+    decay: float = Field(
+        1.0, gt=0, le=1, description="factor that the learning rate is multiplied by every decay_every rounds"
+    )
+    decay_every: int = Field(1, ge=1, description="rounds between two such multiplications")
     local: str | None = Field(None, description="local rule, such as fedprox:0.01; the algorithm's own unless given")
     merge: str | None = Field(None, description="how models become one; the algorithm's own unless given")
     client_merge: str | None = Field(None, description="how clients' own models become one; as merge unless given")
@@ -56,25 +71,35 @@ class Experiment(BaseModel):
     )
     budget: float | None = Field(None, gt=0, description="stop when the cost reaches this; prices cifar-secure if none")
     distances: str | None = Field(
-        None, description="costs of sending models between clients: hops, hops:NETWORK or similar; metric `link_cost`"
+        None,
+        description="costs of sending models between clients: hops, hops:NETWORK, similar or plane; metric `link_cost`",
     )
-    network: str | None = Field(None, description="network to keep the time on, such as fat-tree:10, or a file")
+    network: str | None = Field(
+        None, description="network whose transfers and devices give a simulated time, such as fat-tree:10, or a file"
+    )
     link: str | None = Field(None, description="its links, 10MB/s,1ms unless given")
     trunk: str | None = Field(None, description="its links between switches; as the others unless given")
     device: str | None = Field(None, description="what clients run on, or a mix; phone-5gflops unless given")
     server_device: str | None = Field(None, description="what servers merge on; they take no time unless given")
     stragglers: str | None = Field(None, description="clients that are slow, as share:slowdown, such as 0.1:5")
-    day: float | None = Field(None, gt=0, description="seconds of the day in whose windows clients are awake")
+    day: float | None = Field(None, gt=0, description="length in seconds of the day that `windows` splits")
     group_operation: str | None = Field(
-        None, description="what clients do when models meet, as secure-aggregation, or a profile"
+        None, description="what clients do when models are merged, such as secure-aggregation, or a profile"
     )
-    stop_at_seconds: float | None = Field(
-        None, gt=0, description="stop when so many seconds have passed on the network"
-    )
-    stop_at_traffic: float | None = Field(None, gt=0, description="stop when so many bytes have been sent")
+    stop_at_seconds: float | None = Field(None, gt=0, description="stop when this many simulated seconds have passed")
+    stop_at_traffic: float | None = Field(None, gt=0, description="stop when this many bytes have been sent")
     evaluate_every: int = Field(1, ge=1, description="rounds between evaluations")
+    score_every: Literal["round", "epoch"] = Field(
+        "round", description="when models are scored: after rounds, or epoch: the clients' mean inside rounds as well"
+    )
+    score_on: Literal["test", "train"] = Field(
+        "test", description="what models are scored on: test samples, or train: what clients train on as well"
+    )
     checkpoint_every: int = Field(1, ge=1, description="rounds between checkpoints")
     executor: str = Field("local", description="where clients train; see: covey list executors")
+    address: str | None = Field(
+        None, description="where an executor's cluster is: auto or host:port; with ray, one is started here without it"
+    )
     patience: float | None = Field(
         None, gt=0, description="seconds without any answer after which trainings under way count as lost"
     )
@@ -99,9 +124,13 @@ class Experiment(BaseModel):
         entry = ALGORITHMS.entry(algorithm)
         known = setting_names(entry.thing)
         for name in options:
+            if name == "grouping" and name not in known and str(options[name]).startswith("file:"):
+                takers = "star-stars, star-rings, ring-stars, stars, rings or group-fel"
+                raise BadValue("algorithm", algorithm, f"one that takes groups from a file, as {takers}")
             if name not in known:
                 raise UnknownName("setting", name, [*(n for n in cls.model_fields if n != "options"), *known])
         make_algorithm(algorithm, options)
+        own |= _who(own)
         try:
             return cls(**own, options={**entry.settings, **options})  # a run says what its preset stood for
         except ValidationError as error:
@@ -127,8 +156,28 @@ class Experiment(BaseModel):
             raise BadData(
                 f"experiment {path} holds several runs; use covey compare {path}, or --only and the name of one"
             )
-        found.pop("comparison", None)
+        for name in OF_COMPARISONS:
+            found.pop(name, None)
         return cls.make({**found, **given})
+
+
+def _who(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is not given and follows from data or partition, which may know who there is."""
+    data, partition = given.get("data"), given.get("partition")
+    found: dict[str, Any] = {}
+    if partition is None and isinstance(data, str) and _says_whose(data):
+        found["partition"] = partition = "natural"
+        found["clients"] = 0
+    if isinstance(partition, str) and split(partition)[0] in BY_FILE:
+        found["clients"] = 0
+    return {name: value for name, value in found.items() if name not in given}
+
+
+def _says_whose(data: str) -> bool:
+    """Whether this is a file or folder of data that says who owns what."""
+    from covey.data.own import is_own, own_data
+
+    return is_own(data) and own_data(data).owned
 
 
 def read_toml(path: str | Path, given: Mapping[str, Any], *, allow_code: bool) -> dict[str, Any]:
@@ -147,3 +196,22 @@ def read_toml(path: str | Path, given: Mapping[str, Any], *, allow_code: bool) -
     if not allow_code:
         refuse_code({name: value for name, value in found.items() if name not in given}, str(path))
     return found
+
+
+def parse_set(pairs: Sequence[str] | None) -> dict[str, Any]:
+    """`key=value` pairs; a value is a number, true, false or a list where it reads as one in TOML, else text.
+
+    >>> parse_set(["rounds=3", "partition=dirichlet:0.1", "tau-2=5"])
+    {'rounds': 3, 'partition': 'dirichlet:0.1', 'tau_2': 5}
+    """
+    settings: dict[str, Any] = {}
+    for pair in pairs or []:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise BadValue("set", pair, "key=value")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except (ValueError, RecursionError):  # not TOML, or a number or nesting beyond what Python reads
+            value = text
+        settings[key.strip().replace("-", "_")] = value
+    return settings

@@ -81,7 +81,9 @@ def choose_groups(
 
     `price`: what communication is worth beside divergence; `tau1`, `tau2`: local steps per group aggregation and group
     aggregations per global one; `eta_beta`: learning rate times smoothness; `repeats`: groupings a number is averaged
-    over; groups of one client are no candidates. Other options go to the method.
+    over; groups of one client are no candidates. `distances` and `updates` are what the two are measured by, label
+    shares where there are no updates. They and `edges`, `min_size`, `max_size`, `within_edges` and all options go to
+    the method.
 
     Twelve clients in three places, each place with all four labels:
 

@@ -3,7 +3,7 @@
 A grouping is a function `f(labels, *, groups=None, min_size=None, max_size=None, rng, …) -> Grouping` whose groups keep
 to the sizes asked for. What else it works on it takes under these names: `edges` (edge of every client; who takes it
 keeps groups inside edges), `distances` (clients x clients hops or costs), `updates` (clients x d model updates or
-gradients), `sizes` (samples per client). One without a default is needed. `by_name` calls groupings by their names.
+gradients), `sizes` (samples per client), `names`. One without a default is needed. `by_name` calls groupings by name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from covey.errors import BadValue
-from covey.registry import Registry
+from covey.registry import Entry, Registry
 
 Labels = NDArray[np.int64]
 """How many samples of every class every client holds: clients x classes."""
@@ -116,13 +116,26 @@ def _own(thing: object) -> Callable[..., Grouping]:
     return own_grouping(thing)
 
 
-GROUPINGS: Registry[Callable[..., Grouping]] = Registry("grouping", _own)
+class Groupings(Registry[Callable[..., Grouping]]):
+    """All groupings by name; `file:groups.csv` is one, too."""
+
+    def entry(self, name: str) -> Entry[Callable[..., Grouping]]:
+        """The entry of that name."""
+        if isinstance(name, str) and name.startswith("file:"):
+            from covey.grouping.by_file import from_file  # which knows what a grouping is from here
+
+            return Entry(name, from_file(name.removeprefix("file:")), "groups from a file")
+        return super().entry(name)
+
+
+GROUPINGS = Groupings("grouping", _own)
 
 INPUTS: Mapping[str, str] = {
     "edges": "the edge of every client",
     "distances": "a table of hops or costs between clients",
     "updates": "a model update or gradient of every client",
     "sizes": "the samples of every client",
+    "names": "what every client is called",
 }
 
 

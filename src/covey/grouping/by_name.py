@@ -117,7 +117,11 @@ def _taken(name: str, table: Any, at: NDArray[np.int64]) -> Any:
 
 def _check_inputs(n: int, given: dict[str, Any]) -> dict[str, Any]:
     shapes = {"edges": "n", "sizes": "n", "distances": "n x n", "updates": "n x d"}
-    for name in given.keys() & INPUTS.keys():
+    if "names" in given:
+        given["names"] = np.asarray(given["names"], dtype=np.str_)
+        if given["names"].shape != (n,):
+            raise BadValue("names", given["names"].shape, f"shape n for n = {n} clients")
+    for name in given.keys() & shapes.keys():
         if isinstance(given[name], EdgeHops):
             if name != "distances" or len(given[name].edge_of) != n:
                 raise BadValue(name, given[name], f"one for n = {n} clients")
@@ -146,7 +150,7 @@ def _check_sizes(name: str, found: Grouping, min_size: int | None, max_size: int
 
 def _order(labels: Labels, given: Mapping[str, Any]) -> NDArray[np.int64]:
     """Clients by a hash of all that is known of them: a fixed order that ignores how they are listed."""
-    given = {name: given[name] for name in sorted(given.keys() & INPUTS.keys())}
+    given = {name: given[name] for name in sorted(given.keys() & INPUTS.keys()) if name != "names"}
     if "distances" in given:
         given["distances"] = _as_listed_by_nobody(given["distances"])
     tables = [np.ascontiguousarray(t.reshape(len(labels), -1)) for t in (labels, *given.values())]

@@ -82,7 +82,7 @@ def checked_sizes(sizes: ArrayLike) -> Floats:
     """The samples of every client, or `BadValue` unless each has some."""
     weights = np.asarray(sizes, dtype=np.float64)
     if weights.ndim != 1 or not len(weights) or not (np.isfinite(weights) & (weights > 0)).all():
-        raise BadValue("sizes", np.asarray(sizes).tolist(), "a row of numbers above 0, one a client")
+        raise BadValue("sizes", np.asarray(sizes).tolist(), "a row of numbers above 0, one per client")
     return weights
 
 
@@ -103,6 +103,6 @@ def _mean(at: Floats, weights: Floats) -> Floats:
 
 
 def _largest(differences: Floats) -> Floats:
-    """The longest difference over models, one number a client."""
+    """The longest difference over models, one number per client."""
     lengths: Floats = np.linalg.norm(differences, axis=2).max(axis=0)
     return lengths

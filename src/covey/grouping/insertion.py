@@ -73,16 +73,16 @@ def insertion(
 ) -> tuple[Integers, Integers]:
     """The group of every node and the medoid of every group.
 
-    `steady`: passes in a row without improvement after which to stop; `min_size`, `max_size`: the least and the most
-    nodes of a group; `random_ties`: draw among the groups that cost the same, else the first of them.
+    `steady`: passes in a row without improvement after which to stop, 0 after the first pass; `min_size`, `max_size`:
+    the least and the most nodes of a group; `random_ties`: draw among the groups that cost the same, else the first.
     """
-    if not (isinstance(steady, int | np.integer) and steady >= 1):
-        raise BadValue("steady", steady, "a whole number from 1 up")
+    if not (isinstance(steady, int | np.integer) and steady >= 0):
+        raise BadValue("steady", steady, "a whole number from 0 up")
     most = nodes if max_size is None else max_size
     check_count(nodes, groups, min_size, most)
     medoids: Integers = rng.choice(nodes, groups, replace=False)
     best, best_groups, best_medoids = np.inf, medoids, medoids
-    waited = 0
+    waited = -1
     while waited < steady:
         group_of = _assign(terms, nodes, medoids, min_size, most, rng if random_ties else None, rng)
         cost, medoids = measured(terms, group_of, groups)

@@ -31,8 +31,9 @@ def swap_search(
     candidates: int | None = None,
     rng: np.random.Generator,
 ) -> Grouping:
-    """Lower the summed CoV by trading clients between groups, at the same group sizes.
+    """Lower the summed CoV of a `grouping` by trading clients between groups, at the same group sizes.
 
+    Every client is looked at `passes` times, or until nothing gets better.
     With `moves` a client may also change group alone, as long as the one it leaves keeps `min_size` clients.
     `candidates` is how many partners a client looks at (all up to 20,000 clients, else 1,000).
 

@@ -27,7 +27,7 @@ from covey.prices import CIFAR_SECURE, Prices
 Floats = NDArray[np.float64]
 
 CPD_GROUPS = 1000
-"""CPD compares all pairs of at most so many groups, evenly spread over all."""
+"""CPD compares all pairs of at most this many groups, evenly spread over all."""
 
 BANDWIDTH = math.sqrt(2)
 """Of CPD's kernel: the distance between two different labels as unit vectors, which is the median distance between two
@@ -141,7 +141,7 @@ def secure_seconds_of(sizes: ArrayLike, prices: Prices = CIFAR_SECURE) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What `measure` found; the arrays hold one number a group, in the order of the groups."""
+    """What `measure` found; the arrays hold one number per group, in the order of the groups."""
 
     sizes: NDArray[np.int64]
     samples: NDArray[np.int64]
@@ -187,6 +187,9 @@ def measure(
     prices: Prices = CIFAR_SECURE,
 ) -> Measures:
     """Everything that can be measured of a grouping with what is given.
+
+    labels: samples by client and class; distances: hops between clients, for `hops`; updates: a row per client, such as
+        its gradient, for `delta` and `Delta`; prices: of the metric `secure_seconds`
 
     >>> measure(Grouping(((0, 1), (2, 3))), [[4, 0], [0, 4], [6, 0], [0, 2]]).cov.tolist()
     [0.0, 0.5]

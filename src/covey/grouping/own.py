@@ -48,7 +48,7 @@ def own_grouping(thing: object) -> Callable[..., Grouping]:
 
 
 def _grouping(found: object, clients: int) -> Grouping:
-    """What the function gave, as a grouping of so many clients."""
+    """What the function gave, as a grouping of this many clients."""
     if isinstance(found, Grouping):
         groups, left_out = [list(members) for members in found.groups], found.left_out
     else:

@@ -42,7 +42,7 @@ def edge(
     rng: np.random.Generator,
     edges: NDArray[np.int64],
 ) -> Grouping:
-    """One group an edge: everybody attached to it.
+    """One group per edge: everybody attached to it.
 
     >>> edge(np.ones((3, 2)), edges=np.array([4, 0, 4]), rng=np.random.default_rng(0)).groups
     ((1,), (0, 2))
@@ -51,7 +51,7 @@ def edge(
     members = [tuple(at.tolist()) for at in members_of(edges)]
     smallest, largest = min(map(len, members)), max(map(len, members))
     if groups not in (None, len(members)):
-        raise BadValue("groups", groups, f"{len(members)}, one an edge, for grouping 'edge'")
+        raise BadValue("groups", groups, f"{len(members)}, one per edge, for grouping 'edge'")
     if min_size is not None and min_size > smallest:
         raise BadValue("min_size", min_size, f"at most {smallest}, the clients of the smallest edge")
     if max_size is not None and max_size < largest:

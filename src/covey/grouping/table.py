@@ -1,4 +1,4 @@
-"""A fleet in a file: a CSV with `client`, one column a label, optionally `edge`; or a .npy array, clients by labels.
+"""A fleet in a file: a CSV with `client`, one column per label, optionally `edge`; or a .npy array, clients by labels.
 
 Also distances between clients as a CSV, and the groups that are written. Files are read line by line, a million clients
 in seconds; whatever is wrong with one is said in one sentence with the line number.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
+from tokenize import TokenError
 from typing import overload
 
 import numpy as np
@@ -26,7 +28,7 @@ Rows = Sequence[tuple[int, list[str]]]
 """Line numbers and cells."""
 
 BATCH = 2_000
-"""So many rows are read before their counts are turned into numbers, all at once."""
+"""How many rows are read before their counts are turned into numbers, all at once."""
 
 WHOLE = re.compile(r"[0-9]{1,15}(\.0*)?")
 MOST = 10**15
@@ -96,10 +98,12 @@ def read_fleet(path: str | Path, edges: str | Path | None = None) -> ClientTable
 def load_array(path: str | Path) -> NDArray[np.generic]:
     """The array in a .npy file, which runs no code and is not larger than the file."""
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a header of Python 2, which only takes longer to read
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise BadData(f"{path}: no such file") from None
-    except (OSError, ValueError, EOFError, SyntaxError, TypeError) as error:
+    except (OSError, ValueError, EOFError, OverflowError, SyntaxError, TokenError, TypeError) as error:
         said = " ".join(str(error).split()) or type(error).__name__
         raise BadData(f"{path}: not a .npy array of numbers ({said})") from None
     if not isinstance(found, np.ndarray) or found.dtype.kind not in "iufb":

@@ -8,7 +8,7 @@
   2022: the most similar pair is merged while its cosine reaches `similarity`.
 
 Departures: `groups` (or `min_size`, which says how many) makes CFL go on splitting, always the cluster whose halves
-have least in common, and makes FedCLAR merge until so many are left, whatever their similarity. Clusters that are then
+have least in common, and makes FedCLAR merge until as many are left, whatever their similarity. Clusters that are then
 smaller than `min_size` or larger than `max_size` take or give the clients that lose least by the move, by distance from
 the clusters' mean updates. An update of zeros is at right angles to all others.
 """
@@ -45,7 +45,7 @@ def fl_hc(
     linkage: Literal["ward", "complete", "average", "single"] = "complete",
     threshold: float | None = None,
 ) -> Grouping:
-    """Merge the two nearest clusters of updates until so many are left, or all are `threshold` apart.
+    """Merge the two nearest clusters of updates until `groups` are left, or all are `threshold` apart.
 
     `linkage` "ward" goes with `metric` "l2" only.
 

@@ -27,7 +27,7 @@ class Optimiser(Protocol):
         """One step, in place on `params` and `state`."""
 
     def reach(self, rate: float, steps: int) -> float | None:
-        """How far so many steps move a parameter whose direction is 1 all the way.
+        """How far this many steps move a parameter whose direction is 1 all the way.
 
         None where a step is not in proportion to its direction.
         """
@@ -45,19 +45,25 @@ class Sgd:
         return {name: torch.zeros_like(p) for name, p in params.items()} if self.momentum else {}
 
     def step(self, params: Params, grads: Params, state: Params, rate: float | Tensor, active: Tensor | None) -> None:
-        """One step, in place."""
+        """One step, in place; gradients are added last and alone, for a trace joins that with the product they are."""
         for name, p in params.items():
             g = grads[name]
-            if self.weight_decay:
-                g = g + self.weight_decay * p
             if self.momentum:
                 v = state[name]
                 if active is None:
-                    v.mul_(self.momentum).add_(g)
+                    v.mul_(self.momentum)
+                    if self.weight_decay:
+                        v.add_(p, alpha=self.weight_decay)
+                    v.add_(g)
                 else:
                     on = _like(active, v)
-                    v.mul_(1 + on * (self.momentum - 1)).addcmul_(on, g)
+                    v.mul_(1 + on * (self.momentum - 1))
+                    if self.weight_decay:
+                        v.addcmul_(on, p, value=self.weight_decay)
+                    v.addcmul_(on, g)
                 g = v
+            elif self.weight_decay:
+                p.mul_(1 - self.weight_decay * (_like(rate, p) if isinstance(rate, Tensor) else rate))
             _move(p, g, rate)
 
     def reach(self, rate: float, steps: int) -> float:
@@ -121,5 +127,5 @@ def _move(p: Tensor, direction: Tensor, rate: float | Tensor) -> None:
 
 
 def _like(values: Tensor, p: Tensor) -> Tensor:
-    """One number a client, shaped to multiply a stack of tensors."""
+    """One number per client, shaped to multiply a stack of tensors."""
     return values.view(-1, *(1,) * (p.dim() - 1))

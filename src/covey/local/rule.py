@@ -23,7 +23,7 @@ Call: TypeAlias = Callable[..., Tensor]
 
 
 def mean_loss(outputs: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
-    """Mean cross-entropy over the samples that `mask` counts (all without one)."""
+    """Mean cross-entropy of `outputs` and classes `y` over the samples that `mask` counts (all without one)."""
     if mask is None:
         return F.cross_entropy(outputs, y)
     return (F.cross_entropy(outputs, y, reduction="none") * mask).sum() / mask.sum().clamp(min=1)
@@ -45,12 +45,17 @@ class Rule:
         return module
 
     def loss(self, call: Call, params: Params, received: Params, x: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
-        """What one client minimises on one batch; `call(params, x)` runs the module."""
+        """What one client minimises on one batch; `call(params, x)` runs the module.
+
+        `params` is the client's model now, `received` the one it was sent; `x`, `y` are the batch, and `mask`, where it
+        is padded, is 1 for its samples and 0 for the padding.
+        """
         return mean_loss(call(params, x), y, mask)
 
     def direction(self, grads: Params, params: Params, received: Params, own: Params, shared: Params) -> Params:
-        """The step's direction; works on one client's tensors and on stacks of them alike.
+        """The step's direction from the gradients `grads`; works on one client's tensors and on stacks of them alike.
 
+        `params` is the model now, `received` the one the client was sent.
         `own` and `shared` hold what `remembers` names as "name/parameter": the client's and the server's.
         """
         return grads
@@ -58,12 +63,16 @@ class Rule:
     def remember(self, own: Params, shared: Params, direction: Tensor) -> Params:
         """What the client keeps after a training; flat vectors by name.
 
+        `own` and `shared` are what it and the server remembered before.
         `direction` is the mean of what `direction` gave on the way, over all steps taken.
         """
         return {}
 
     def gather(self, shared: Params, change: Params, share: float) -> Params:
-        """The server's memory after a round: `change` is the mean over those who trained, `share` their part of all."""
+        """The server's memory after a round in which it was `shared`.
+
+        `change` is the mean change of what those who trained remember, `share` their part of all clients.
+        """
         return {name: shared[name] + share * change[name] for name in shared}
 
     def settle(self, before: Params, merged: Params) -> None:

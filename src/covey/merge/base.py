@@ -46,7 +46,7 @@ class Merging(Protocol):
     """One merge under way; as models are added one by one, memory need not grow with their number."""
 
     def add(self, member: int, model: Model, weight: float) -> None:
-        """Take in the model of that member; weights are above 0."""
+        """Take in the model of that member; its `weight` is above 0."""
 
     def close(self, missing: tuple[int, ...]) -> Model:
         """The merged model, now that these members will not answer any more; `CannotMerge` where there can be none."""
@@ -57,7 +57,8 @@ class Merge(Protocol):
 
     One that is there for clients, to hide or protect them, has `innermost = True`: as the run's merge it is that of
     Stars in which clients' own models meet, and what comes out of these is merged by the mean. One that shows nobody a
-    single model has `hides = True`.
+    single model has `hides = True`. One that may be given the weighted mean of some models, with the sum of their
+    weights, in place of them has `averages = True`: executors then add up where models are.
     """
 
     def open(self, gathering: Gathering) -> Merging:
@@ -135,7 +136,7 @@ def clients_meeting(plan: Plan) -> list[list[int]]:
 
 
 def merged(merge: Merge, models: list[Model], weights: list[float], *, trained: int | None = None) -> Model:
-    """These models merged at once."""
+    """These models merged at once by a `merge`, with these weights; `trained` as in `Gathering`."""
     merging = merge.open(Gathering(((),) * len(models), models[0], trained=trained))
     for member, (model, weight) in enumerate(zip(models, weights, strict=True)):
         if weight > 0:

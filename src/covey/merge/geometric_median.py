@@ -21,7 +21,7 @@ from covey.merge.kept import Kept, weighted
 @MERGES.register("geometric-median", paper="Pillutla et al. 2022")
 @dataclass(frozen=True)
 class GeometricMedian:
-    """The point with the smallest weighted sum of distances to the models, in at most so many `steps`."""
+    """The point with the smallest weighted sum of distances to the models, in at most this many `steps`."""
 
     steps: int = 100
     smoothing: float = 1e-6

@@ -42,7 +42,7 @@ def weighted(models: Tensor, weights: Tensor) -> Tensor:
 
 
 def expected(share: float, models: int, gathering: Gathering) -> int:
-    """How many of so many models that share is, rounded down; where that is none, the merge counts as unguarded."""
+    """How many of the models that share is, rounded down; where that is none, the merge counts as unguarded."""
     attackers = int(share * models + 1e-9)
     if attackers == 0:
         gathering.count("unguarded_merges", 1)

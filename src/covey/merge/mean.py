@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -20,6 +21,8 @@ class Mean:
     >>> mean.close(())
     tensor([3.2500])
     """
+
+    averages: ClassVar[bool] = True
 
     def open(self, gathering: Gathering) -> RunningMean:
         """Begin one mean."""

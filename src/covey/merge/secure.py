@@ -87,7 +87,7 @@ class Secure:
         )
 
     def _with_noise(self, members: int, values: int, needed: int) -> dict[str, float]:
-        """Clip, norm and each client's noise. Rounding may lengthen an update, by half a level a value."""
+        """Clip, norm and each client's noise. Rounding may lengthen an update, by half a level per value."""
         share = self.noise / math.sqrt(needed)
         clip = 1.01 * self.norm * (1 + ROOM * share)
         longest = self.norm + FixedPoint.fitting(clip, members).resolution * math.sqrt(values) / 2

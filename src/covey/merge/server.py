@@ -26,7 +26,11 @@ class ServerStep(Protocol):
     """Turns the old and the merged model into the next one."""
 
     def step(self, before: Tensor, merged: Tensor, memory: dict[str, Tensor], moment: Moment) -> Tensor:
-        """The next model; `memory` is empty at first and kept, in place, from round to round, one for each model."""
+        """The next model, from the one `before` the round and the `merged` one of this round's answers.
+
+        `memory` is empty at first and kept, in place, from round to round, one for each model; `moment` says when it
+        is.
+        """
 
 
 _OWN = "a class with step(before, merged, memory, moment), which gives the next model"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -21,6 +22,8 @@ class Sum:
     tensor([1.5000])
     """
 
+    averages: ClassVar[bool] = True
+
     def open(self, gathering: Gathering) -> RunningSum:
         """Begin one sum."""
         return RunningSum(None)
@@ -37,6 +40,8 @@ class SumOfUpdates:
     >>> total.close(())  # 1 + 0.5 x (2 - 1) + 0.25 x (5 - 1)
     tensor([2.5000])
     """
+
+    averages: ClassVar[bool] = True
 
     def open(self, gathering: Gathering) -> RunningSum:
         """Begin one sum."""

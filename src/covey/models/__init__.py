@@ -5,7 +5,7 @@
 """
 
 from covey.models import basic, cnn, resnet, sequence  # noqa: F401
-from covey.models.build import build_model, check_fit, models_for
-from covey.models.network import MODELS, Network
+from covey.models.base import MODELS, TwoPart
+from covey.models.build import build_model, check_alone, check_fit, models_for
 
-__all__ = ["MODELS", "Network", "build_model", "check_fit", "models_for"]
+__all__ = ["MODELS", "TwoPart", "build_model", "check_alone", "check_fit", "models_for"]

@@ -12,17 +12,17 @@ from math import prod
 
 from torch import nn
 
-from covey.models.network import MODELS, Network, Shape, perceptron
+from covey.models.base import MODELS, Shape, TwoPart, perceptron
 
 
 @MODELS.register("softmax-regression", paper="FedAvg-IC, TornadoAggregate")
 def softmax_regression(shape: Shape, classes: int) -> nn.Module:
     """One linear layer: 784-10, 7,850 parameters; any shape."""
-    return Network(nn.Flatten(), nn.Linear(prod(shape), classes))
+    return TwoPart(nn.Flatten(), nn.Linear(prod(shape), classes))
 
 
 @MODELS.register("2nn", paper="FedAvg-IC")
 def two_nn(shape: Shape, classes: int) -> nn.Module:
     """Two hidden layers of 200 ReLU units: 784-200-200-10, 199,210 parameters; any shape."""
     features = nn.Sequential(nn.Flatten(), *perceptron(prod(shape), 200, 200), nn.ReLU())
-    return Network(features, nn.Linear(200, classes))
+    return TwoPart(features, nn.Linear(200, classes))

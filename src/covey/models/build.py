@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import torch
 from torch import nn
 
 from covey.errors import BadValue
-from covey.models.network import MODELS, Factory, Shape
+from covey.models.base import MODELS, Factory, Shape
 from covey.seeds import key
 
 
 def build_model(model: str, shape: Shape, classes: int, seed: int, *, dtype: torch.dtype = torch.float32) -> nn.Module:
-    """The model of that name with weights drawn from `seed`, checked on samples of that shape and type.
+    """The model of that name with weights drawn from `seed`, checked on samples of that `shape` and `dtype`.
 
-    `model` is a name in `MODELS`, or code of a user's as `package.module:Class` or `./mine.py:Class`. Torch's own
-    generator is left as it was.
+    `model` is a name in `MODELS`, or code of a user's as `package.module:Class` or `./mine.py:Class`. It gives
+    one logit for each of `classes`. Torch's own generator is left as it was.
 
     >>> model = build_model("softmax-regression", (1, 8, 8), 10, seed=0)
     >>> sum(p.numel() for p in model.parameters())
@@ -34,7 +36,10 @@ def build_model(model: str, shape: Shape, classes: int, seed: int, *, dtype: tor
 
 
 def check_fit(module: nn.Module, name: str, shape: Shape, classes: int, *, dtype: torch.dtype = torch.float32) -> None:
-    """Raise `BadValue` unless `module` turns samples of that shape and type into one logit a class."""
+    """Raise `BadValue` unless `module` turns samples of that `shape` and `dtype` into one logit for each of `classes`.
+
+    `name` is what the error calls it.
+    """
     training = module.training
     module.eval()  # two made-up samples must not move batch statistics
     try:
@@ -50,8 +55,21 @@ def check_fit(module: nn.Module, name: str, shape: Shape, classes: int, *, dtype
         raise BadValue("model", name, f"one that makes {(2, classes)} logits of 2 samples; this one makes {given}")
 
 
+def check_alone(module: nn.Module, name: str, shape: Shape, batch: int, *, dtype: torch.dtype = torch.float32) -> None:
+    """Raise `BadValue` unless `module` can train on a single sample, as it has to where batches leave one over.
+
+    `name` and `batch`, the size of batches, are what the error names; `shape` and `dtype` are a sample's.
+    """
+    try:
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            deepcopy(module).train()(torch.zeros(1, *shape, dtype=dtype))
+    except Exception as error:
+        allowed = f"a size that leaves no client a last batch of one sample, on which {name!r} cannot train"
+        raise BadValue("batch", batch, f"{allowed} ({_first_line(error)})") from error
+
+
 def models_for(shape: Shape, classes: int, *, dtype: torch.dtype = torch.float32) -> list[str]:
-    """The names in `MODELS` that fit such data.
+    """The names in `MODELS` that fit data of this `shape` and `dtype` in this many `classes`.
 
     >>> models_for((1, 8, 8), 10)
     ['softmax-regression', '2nn', 'mcmahan-cnn', 'femnist-cnn', 'celeba-cnn', 'group-fel-resnet']

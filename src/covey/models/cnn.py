@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from covey.models.network import MODELS, Network, Shape, image, perceptron
+from covey.models.base import MODELS, Shape, TwoPart, image, perceptron
 
 
 @MODELS.register("fedavg-ic-cnn", paper="FedAvg-IC")
@@ -23,7 +23,7 @@ def fedavg_ic_cnn(shape: Shape, classes: int) -> nn.Module:
         *(nn.Conv2d(64, 64, 5), nn.ReLU(), _response_norm(), nn.MaxPool2d(2)),
     )
     flat = 64 * _after_two_valid(height) * _after_two_valid(width)
-    return Network(features, nn.Sequential(nn.Flatten(), *perceptron(flat, 256, classes)))
+    return TwoPart(features, nn.Sequential(nn.Flatten(), *perceptron(flat, 256, classes)))
 
 
 @MODELS.register("mcmahan-cnn", paper="McMahan et al., AISTATS 2017")
@@ -48,7 +48,7 @@ def celeba_cnn(shape: Shape, classes: int) -> nn.Module:
         pool = nn.MaxPool2d(2, ceil_mode=True)
         layers += [nn.Conv2d(inputs, 32, 3, padding="same"), nn.BatchNorm2d(32), pool, nn.ReLU()]
         height, width = -(-height // 2), -(-width // 2)
-    return Network(nn.Sequential(*layers), nn.Sequential(nn.Flatten(), nn.Linear(32 * height * width, classes)))
+    return TwoPart(nn.Sequential(*layers), nn.Sequential(nn.Flatten(), nn.Linear(32 * height * width, classes)))
 
 
 @MODELS.register("ihc-cnn", paper="IHC-FL")
@@ -60,7 +60,7 @@ def ihc_cnn(shape: Shape, classes: int) -> nn.Module:
         *(nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)),
     )
     flat = 16 * _after_two_valid(height) * _after_two_valid(width)
-    return Network(features, nn.Sequential(nn.Flatten(), *perceptron(flat, 120, 84, classes)))
+    return TwoPart(features, nn.Sequential(nn.Flatten(), *perceptron(flat, 120, 84, classes)))
 
 
 MODELS.add("lenet", ihc_cnn, summary="Another name of ihc-cnn.", paper="IHC-FL")
@@ -73,7 +73,7 @@ def _two_same_convolutions(shape: Shape, hidden: int, classes: int) -> nn.Module
         *(nn.Conv2d(32, 64, 5, padding="same"), nn.ReLU(), nn.MaxPool2d(2)),
     )
     flat = 64 * (height // 4) * (width // 4)
-    return Network(features, nn.Sequential(nn.Flatten(), *perceptron(flat, hidden, classes)))
+    return TwoPart(features, nn.Sequential(nn.Flatten(), *perceptron(flat, hidden, classes)))
 
 
 def _after_two_valid(size: int) -> int:

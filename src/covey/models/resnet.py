@@ -13,7 +13,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional
 
-from covey.models.network import MODELS, Network, Shape, image
+from covey.models.base import MODELS, Shape, TwoPart, image
 
 
 @MODELS.register("group-fel-resnet", paper="Group-FEL")
@@ -21,7 +21,7 @@ def group_fel_resnet(shape: Shape, classes: int) -> nn.Module:
     """ResNet-20: three blocks a stage, 16, 32 and 64 channels, batch normalisation; any image."""
     channels, _, _ = image(shape)
     head = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, classes))
-    return Network(_stages(channels, widths=(16, 32, 64), blocks=3), head)
+    return TwoPart(_stages(channels, widths=(16, 32, 64), blocks=3), head)
 
 
 @MODELS.register("group-fel-small", paper="Group-FEL")
@@ -31,7 +31,7 @@ def group_fel_small(shape: Shape, classes: int) -> nn.Module:
     # Two halvings that round up, then a 5x5 window that moves by one: 28, 14, 7, 3.
     flat = 32 * (-(-height // 4) - 4) * (-(-width // 4) - 4)
     head = nn.Sequential(nn.AvgPool2d(5, stride=1), nn.Flatten(), nn.Linear(flat, classes))
-    return Network(_stages(channels, widths=(8, 16, 32), blocks=1), head)
+    return TwoPart(_stages(channels, widths=(8, 16, 32), blocks=1), head)
 
 
 class Block(nn.Module):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from covey.errors import BadValue
-from covey.models.network import MODELS, Network, Shape
+from covey.models.base import MODELS, Shape, TwoPart
 
 SHORTEST_SOUND = 6848
 """16 x 423 + 80: what four poolings by 4 and three convolutions of 3 leave one value of."""
@@ -27,7 +27,7 @@ def group_fel_speech(shape: Shape, classes: int) -> nn.Module:
         convolution = nn.Conv1d(inputs, outputs, kernel, stride=stride)
         layers += [convolution, nn.BatchNorm1d(outputs), nn.ReLU(), nn.MaxPool1d(4)]
     head = nn.Sequential(nn.AdaptiveAvgPool1d(1), nn.Flatten(), nn.Linear(64, classes))
-    return Network(nn.Sequential(*layers), head)
+    return TwoPart(nn.Sequential(*layers), head)
 
 
 @MODELS.register("shakespeare-rnn", paper="McMahan et al., AISTATS 2017; TornadoAggregate")
@@ -35,7 +35,7 @@ def shakespeare_rnn(shape: Shape, classes: int) -> nn.Module:
     """Embedding of 8, two LSTM layers of 256, the next character from the last step; characters of any length."""
     if len(shape) != 1:
         raise BadValue("shape", shape, "(length,) with text as whole numbers")
-    return Network(Reader(classes), nn.Linear(256, classes))
+    return TwoPart(Reader(classes), nn.Linear(256, classes))
 
 
 class Reader(nn.Module):

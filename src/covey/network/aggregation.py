@@ -23,7 +23,9 @@ def aggregation_seconds(
 ) -> float:
     """Seconds of one aggregation: d_group with the groups as gatherings, d_global with one gathering of all.
 
-    All members send `size` bytes to their server; a server that has heard all sends as much back to each.
+    `gatherings`: members and their server, of every one. All members send `size` bytes to their server; a server that
+    has heard all sends as much back to each. `ties` and `seed` say which of several shortest paths is taken, as in
+    `Router`.
 
     >>> from covey.network.topology import Link, star
     >>> hub = star(4, link=Link(10e6, 0.0))

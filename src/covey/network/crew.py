@@ -19,7 +19,7 @@ _LARGE = 1e200  # shares whose sum, times clients, might not be finite
 
 
 def mix(shares: str | Mapping[str, float], clients: int, rng: np.random.Generator) -> tuple[Device, ...]:
-    """A device for every client: so many of each kind as the shares say, dealt out at random.
+    """A device for each of this many `clients`: as many of each kind as the `shares` say, dealt out at random.
 
     Shares are relative. What does not come out even goes to the kinds with the largest remainders.
 
@@ -94,7 +94,7 @@ class Windows:
         return max(time, self._window(client, time) * self._length)
 
     def finish(self, client: int, time: float, seconds: float) -> float:
-        """When work of so many seconds is over that begins at `time` and pauses while the client sleeps.
+        """When work of this many seconds is over that begins at `time` and pauses while the client sleeps.
 
         >>> Windows([0], parts=2, day=10.0).finish(0, 4.0, 3.0)  # 1 s until 5, then 2 s from 10 on
         12.0

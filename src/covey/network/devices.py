@@ -60,7 +60,7 @@ class Device:
                 raise BadValue(name, getattr(self, name), "a number from 0 up")
 
     def train_seconds(self, samples: int, *, flops: float, epochs: int = 1, rule: str = "sgd") -> float:
-        """Time to train for so many epochs, at `flops` operations per sample forward and backward.
+        """Time to train for this many epochs, at `flops` operations per sample forward and backward.
 
         >>> DEVICES["phone-5gflops"].train_seconds(600, flops=100e6, epochs=2)  # 2 x 600 x 0.1 / 5
         24.0
@@ -71,7 +71,7 @@ class Device:
         return epochs * samples * flops / self.speed
 
     def merge_seconds(self, parameters: int, models: int) -> float:
-        """Time to average so many models: one addition per parameter and further model (FedGSP, Eq. 15)."""
+        """Time to average this many models: one addition per parameter and further model (FedGSP, Eq. 15)."""
         return parameters * max(models - 1, 0) / self.speed
 
     def group_seconds(self, operation: str, size: int) -> float:

@@ -3,6 +3,7 @@
 hops                  hops on the run's network; without one, on a fat-tree with a pod an edge
 hops:jellyfish:20,4   hops on that network
 similar               IHC-FL, Section IV-A: 1 to 1.5 between clients with similar labels, 1 to 2 between others
+plane                 as IHC-FL's Fig. 1: as far as points of a plane are apart, here at random in a square of side 10
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from covey.seeds import generator
 
 Floats = NDArray[np.float64]
 
-MOST = 16_000  # clients; a table of so many by so many numbers takes 2 GB
-WORDS = "hops, hops:NETWORK such as hops:jellyfish:20,4, or similar"
+MOST = 16_000  # clients; a table of 16,000 by 16,000 numbers takes 2 GB
+WORDS = "hops, hops:NETWORK such as hops:jellyfish:20,4, similar, or plane"
+SIDE = 10.0  # of the square
 
 
 def distances_from(word: str, fleet: Fleet, *, network: str | None = None, seed: int = 0) -> Floats:
@@ -32,12 +34,16 @@ def distances_from(word: str, fleet: Fleet, *, network: str | None = None, seed:
     [0.0, 2.0, 6.0, 6.0]
     """
     if fleet.clients > MOST:
-        raise BadValue("clients", fleet.clients, f"at most {MOST:,} where distances are {word!r}: one number a pair")
+        raise BadValue("clients", fleet.clients, f"at most {MOST:,} where distances are {word!r}: one number per pair")
     name, _, rest = word.partition(":")
     if name == "hops":
         return hops(fleet, rest or network or "fat-tree")
     if word == "similar":
         return similar_costs(fleet.labels, generator(seed, "distances"))
+    if word == "plane":
+        points = SIDE * generator(seed, "distances").random((fleet.clients, 2))
+        apart: Floats = np.linalg.norm(points[:, None] - points[None], axis=-1)
+        return apart
     raise BadValue("distances", word, WORDS)
 
 

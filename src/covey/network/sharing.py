@@ -62,7 +62,7 @@ def fill(paths: Ints, capacity: Floats, flows: Ints, rates: Floats) -> None:
 
 
 def loads(paths: Ints, rates: Floats, links: int) -> Floats:
-    """Bytes per second on each of so many links."""
+    """Bytes per second on each of this many links."""
     weights = np.concatenate((rates,) * len(paths))
     return np.bincount(paths.ravel(), weights, minlength=links).astype(np.float64, copy=False)
 

@@ -52,7 +52,7 @@ class Site:
         for name in ("devices", "sizes", "slowdown"):
             given = getattr(self, name)
             if given is not None and len(given) != clients:
-                raise BadValue(name, len(given), f"one a client, which are {clients}")
+                raise BadValue(name, len(given), f"one per client, which are {clients}")
         if self.operation is not None:
             for kind in {kind.name: kind for kind in self.devices}.values():
                 kind.group_seconds(self.operation, 1)  # refuses what it does not know

@@ -40,7 +40,7 @@ NETWORKS: Registry[Callable[..., Shape]] = Registry("network", own_class(_OWN, "
 @NETWORKS.register("fat-tree", summary="pods of switches and hosts below cores", paper="Al-Fares et al. 2008")
 @dataclass(frozen=True)
 class FatTree:
-    """A fat-tree of so many pods."""
+    """A fat-tree of this many pods."""
 
     pods: int
     example: ClassVar[str] = "fat-tree:PODS, such as fat-tree:10"
@@ -81,7 +81,7 @@ class Star:
 @NETWORKS.register("tree", summary="the cloud, edge servers below it, hosts below them")
 @dataclass(frozen=True)
 class Tree:
-    """The cloud, so many edge servers, and hosts below each; as many as the fleet's largest edge has clients."""
+    """The cloud, edge servers below it, and below each as many hosts as the fleet's largest edge has clients."""
 
     edges: int
     example: ClassVar[str] = "tree:EDGES, such as tree:10"
@@ -115,7 +115,7 @@ def network_from(
 ) -> Network:
     """The network that `text` names, with room for clients at the edges `edge_of`.
 
-    `trunk` joins switches, `link` hosts to them; a file's links keep what the file says.
+    `trunk` joins switches, `link` hosts to them; a file's links keep what the file says. `seed` draws random networks.
 
     >>> network_from("tree:2", [0, 0, 1]).blocks
     (('host-0-0', 'host-0-1'), ('host-1-0', 'host-1-1'))

@@ -1,4 +1,4 @@
-"""Networks: hosts, switches, and links that carry so many bytes a second after so many seconds.
+"""Networks: hosts, switches, and links, each with a capacity in bytes per second and a latency in seconds.
 
 Fat-tree: Al-Fares, Loukissas, Vahdat, "A scalable, commodity data center network architecture", SIGCOMM 2008, Sec. 3.
 Jellyfish: Singla, Hong, Popa, Godfrey, "Jellyfish: networking data centers randomly", NSDI 2012, Sec. 3. Both are
@@ -29,7 +29,7 @@ Node: TypeAlias = Hashable
 Graph: TypeAlias = "nx.Graph[Any]"
 
 _REDRAWS = 100  # a random 3-regular graph is connected almost surely
-_DENSE = 100  # from so many switches on, drawing the few links that are not there is faster than the many that are
+_DENSE = 100  # from this many switches on, drawing the few links that are not there is faster than the many that are
 
 MOST_LINKS = 1_000_000
 """Of one network: about 1.1 kB and 20 microseconds each."""
@@ -157,7 +157,9 @@ def jellyfish(
     link: Link = LINK,
     trunk: Link | None = None,
 ) -> Network:
-    """A random regular graph of switches, each joined to `degree` others and to `hosts` hosts.
+    """A random regular graph of this many `switches`, each joined to `degree` others and to `hosts` hosts.
+
+    `link` joins hosts to switches, `trunk` switches to one another; it is as `link` unless given.
 
     >>> network = jellyfish(20, 4, 5, rng=np.random.default_rng(0))
     >>> len(network.hosts), {network.graph.degree[f"switch-{s}"] for s in range(20)}
@@ -216,7 +218,7 @@ def star(hosts: int, *, link: Link = LINK) -> Network:
 
 
 def tree(edges: int, hosts: int, *, link: Link = LINK, trunk: Link | None = None) -> Network:
-    """The cloud, `edges` edge servers below it by `trunk`, and `hosts` hosts below each.
+    """The cloud, `edges` edge servers below it by `trunk`, and `hosts` hosts below each by `link`.
 
     >>> network = tree(2, 3)
     >>> network.cloud, network.edges, len(network.hosts)
@@ -255,7 +257,8 @@ def from_graph(graph: Graph, *, link: Link | None = None, name: str = "graph") -
     """Any networkx graph, as it is: numbers or text with units in `capacity` and `latency` of its edges.
 
     A node may have a `role`: host, switch, edge or cloud; where no node has one, every node is a host. Hosts at the
-    same switch or edge stand together. `link` gives the capacity and latency that an edge does not have itself.
+    same switch or edge stand together. `link` gives the capacity and latency that an edge does not have itself;
+    `name` is what errors and `covey price` call the network.
     """
     graph = graph.copy()
     if link is not None:

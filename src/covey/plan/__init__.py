@@ -12,10 +12,10 @@ all children start from that model and their sample-weighted mean is handed on. 
 Nothing in here knows torch. What the nodes mean when they run is in `covey.execute.walk`, and only there.
 """
 
-from covey.plan.count import check, clients, ends_at, leaves, starts_at, trainings, transfers
+from covey.plan.count import check, clients, ends_at, epochs, leaves, starts_at, trainings, transfers
 from covey.plan.draw import draw, sketch
 from covey.plan.nodes import Forest, Mesh, Place, Plan, Ring, Star, Train, client, cloud, edge
-from covey.plan.rewrite import combine, without
+from covey.plan.rewrite import by_epoch, combine, without
 
 __all__ = [
     "Forest",
@@ -25,6 +25,7 @@ __all__ = [
     "Ring",
     "Star",
     "Train",
+    "by_epoch",
     "check",
     "client",
     "clients",
@@ -33,6 +34,7 @@ __all__ = [
     "draw",
     "edge",
     "ends_at",
+    "epochs",
     "leaves",
     "sketch",
     "starts_at",

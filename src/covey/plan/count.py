@@ -39,6 +39,20 @@ def trainings(plan: Plan) -> int:
     return getattr(plan, "rounds", 1) * sum(map(trainings, plan.children))
 
 
+def epochs(plan: Plan, usual: int) -> int:
+    """The local epochs of the longest chain of trainings one after another; a Train that names none has `usual`.
+
+    >>> epochs(Star([Ring([Train(0, 2), Train(1)]), Train(2)], rounds=5), usual=1)  # 5 x (2 + 1)
+    15
+    """
+    if isinstance(plan, Train):
+        return plan.epochs or usual
+    inside = [epochs(child, usual) for child in plan.children]
+    if isinstance(plan, Ring):
+        return sum(inside)
+    return max(inside) * getattr(plan, "rounds", 1)
+
+
 def starts_at(plan: Plan) -> Place:
     """Where a model must be for this plan to start on it."""
     if isinstance(plan, Train):
@@ -101,5 +115,5 @@ def check(plan: Plan, fleet_size: int) -> None:
     place = client(plan.client) if isinstance(plan, Train) else at
     if place.kind == "client" and place.number >= fleet_size:
         raise BadPlan(f"the plan names client {place.number}; the fleet has clients 0 to {fleet_size - 1}")
-    for child in getattr(plan, "children", ()):
+    for child in plan.children:
         check(child, fleet_size)

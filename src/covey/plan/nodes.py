@@ -6,7 +6,7 @@ import contextlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from covey.errors import BadPlan
 
@@ -49,8 +49,10 @@ class _Node:
 class Train(_Node):
     """This client trains the model it gets.
 
-    `epochs` defaults to the run's setting; `rate` multiplies the run's learning rate.
+    `epochs` defaults to the run's setting; `rate` multiplies the run's learning rate. It is a leaf: no children.
     """
+
+    children: ClassVar[tuple[Plan, ...]] = ()
 
     client: int
     epochs: int | None = None
@@ -69,7 +71,7 @@ class Train(_Node):
 class Star(_Node):
     """All children start from one model and their results are merged; again `rounds` times.
 
-    `weights` are by the samples of those who answered unless given (one number a child, or "uniform"); `merge` names
+    `weights` are by the samples of those who answered unless given (one number per child, or "uniform"); `merge` names
     how models become one.
 
     >>> print(Star([Ring([Train(0), Train(1)]), Train(2)], at=edge(3)))
@@ -219,7 +221,7 @@ def _weights(kind: str, weights: Sequence[float] | str | None, k: int) -> tuple[
         return (1.0,) * k
     kept = tuple(float(w) for w in weights)
     if len(kept) != k:
-        raise BadPlan(f"{kind} has {len(kept)} weights for {k} children; give one a child")
+        raise BadPlan(f"{kind} has {len(kept)} weights for {k} children; give one per child")
     if not all(w >= 0 and math.isfinite(w) for w in kept) or sum(kept) <= 0:
         raise BadPlan(f"{kind} has weights {list(kept)}; allowed are numbers from 0 up, not all 0")
     return kept

@@ -1,4 +1,4 @@
-"""Plans rewritten as data: combined aggregation, and leaving out clients that are not there."""
+"""Plans rewritten as data: combined aggregation, leaving out clients that are not there, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -101,3 +101,21 @@ def _with_children(plan: Star | Ring | Mesh | Forest, children: tuple[Plan, ...]
     if isinstance(plan, Mesh):
         return Mesh(children, plan.links, weights=plan.weights, slots=plan.slots, at=plan.at)
     return Star(children, rounds=plan.rounds, at=plan.at, weights=plan.weights, merge=plan.merge)
+
+
+def by_epoch(plan: Plan, usual: int) -> Plan:
+    """The plan with every training of several epochs as a Ring of trainings of one; `usual` where a Train names none.
+
+    What is learned is the same but for the order of batches, and for optimisers that remember something between steps.
+
+    >>> by_epoch(Train(3, 2), usual=1)
+    Ring(children=(Train(client=3, epochs=1, rate=1.0), Train(client=3, epochs=1, rate=1.0)), via=None)
+    """
+    if isinstance(plan, Train):
+        count = plan.epochs or usual
+        return (
+            Train(plan.client, 1, plan.rate)
+            if count == 1
+            else Ring(Train(plan.client, 1, plan.rate) for _ in range(count))
+        )
+    return _with_children(plan, tuple(by_epoch(child, usual) for child in plan.children))

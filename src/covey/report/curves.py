@@ -1,4 +1,4 @@
-"""Accuracy over rounds, traffic, simulated seconds and cost, one line a run.
+"""Accuracy over rounds, traffic, simulated seconds and cost, one line per run.
 
 Global accuracy and clients' own accuracy are two questions: each has a row of panels to itself.
 """

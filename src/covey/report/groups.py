@@ -42,7 +42,7 @@ def groups_on(
     title: str = "",
     label_names: Sequence[str] | None = None,
 ) -> None:
-    """One bar a group, split by label, from the most even to the least; above it the group's CoV and clients.
+    """One bar per group, split by label, from the most even to the least; above it the group's CoV and clients.
 
     The leftmost bar is the whole fleet. Of more than 40 groups 40 are shown, evenly spread over the order.
     """

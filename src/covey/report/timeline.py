@@ -1,4 +1,4 @@
-"""Who trains and sends when: one line a client, one a server, time from left to right."""
+"""Who trains and sends when: one line per client, one per server, time from left to right."""
 
 from __future__ import annotations
 

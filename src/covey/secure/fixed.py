@@ -19,7 +19,7 @@ MODULUS = 2**32
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Values in [-clip, clip] in so many levels.
+    """Values in [-clip, clip] in this many levels.
 
     >>> fixed = FixedPoint(clip=8, levels=2**22)
     >>> words, clipped = fixed.encode([0.5, -9.0])
@@ -38,7 +38,7 @@ class FixedPoint:
 
     @classmethod
     def fitting(cls, clip: float, numbers: int) -> FixedPoint:
-        """As many levels, a power of two, as sums of so many numbers leave room for.
+        """As many levels, a power of two, as sums of this many numbers leave room for.
 
         >>> FixedPoint.fitting(8.0, 20).levels == 2**27  # 20 x 2^27 < 2^32 < 20 x 2^28
         True
@@ -53,7 +53,7 @@ class FixedPoint:
         return 2 * self.clip / self.levels
 
     def room(self, numbers: int) -> bool:
-        """Whether the sum of so many numbers is read back right, whatever they are."""
+        """Whether the sum of this many numbers is read back right, whatever they are."""
         return numbers * self.levels < MODULUS
 
     def encode(self, values: ArrayLike, scale: float = 1.0) -> tuple[Words, int]:

@@ -70,9 +70,9 @@ class Message:
 class Invitation(Message):
     """What is added up, and with whom this client shares its secrets.
 
-    `values` numbers, each in [-clip, clip] in so many `levels`; weights from 0 to `max_weight`; `clients` take part in
-    all, `threshold` of a client and its neighbours have to answer. Where `norm` is above 0, clients scale their values
-    to at most that length, count the same, and add discrete Gaussian noise of standard deviation `noise`.
+    `values` numbers, each in [-clip, clip] in this many `levels`; weights from 0 to `max_weight`; `clients` take part
+    in all, `threshold` of a client and its neighbours have to answer. Where `norm` is above 0, clients scale their
+    values to at most that length, count the same, and add discrete Gaussian noise of standard deviation `noise`.
     """
 
     kind = 1

@@ -17,7 +17,7 @@ from covey.secure.keys import mask
 
 
 def discrete_gaussian(sigma: float, count: int, seed: bytes) -> NDArray[np.int64]:
-    """So many numbers, from a seed of 32 bytes that is used once.
+    """This many numbers, from a seed of 32 bytes that is used once.
 
     >>> drawn = discrete_gaussian(3.0, 10_000, bytes(32))
     >>> bool(abs(drawn.mean()) < 0.15), bool(abs(drawn.std() / 3 - 1) < 0.03)

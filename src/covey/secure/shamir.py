@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from covey.errors import BadValue
 
 Entropy = Callable[[int], bytes]
-"""Gives so many random bytes, as `secrets.token_bytes` does."""
+"""Gives this many random bytes, as `secrets.token_bytes` does."""
 
 PRIME = 2**31 - 1
 SECRET_BYTES = 32

@@ -107,7 +107,10 @@ def simulate(
 ) -> tuple[Sum, Session]:
     """The sum of what some clients hold, and the session it came out of; `terms` are those of `Terms`.
 
-    Weights are 1 unless given. `left_out` clients take part in keys and shares and then have nothing to add.
+    values: what each client holds; weights: of each, 1 unless given
+    lost: clients that fall silent, and before which stage; left_out: clients that take part in keys and shares and then
+        have nothing to add
+    simulation_rng: draws keys and masks in place of the operating system, for tests
     """
     shares = dict.fromkeys(values, 1.0) if weights is None else dict(weights)
     given = {u: np.asarray(own, dtype=np.float64) for u, own in values.items()}

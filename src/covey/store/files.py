@@ -1,4 +1,4 @@
-"""The checkpoint files of a run: one a round, each written beside its name and moved there in one step."""
+"""The checkpoint files of a run: one per round, each written beside its name and moved there in one step."""
 
 from __future__ import annotations
 

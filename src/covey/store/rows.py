@@ -12,6 +12,7 @@ from covey.store.database import FAULTS, Database
 from covey.store.names import is_name
 
 STATUSES = ("running", "finished", "failed")
+VERSIONS = "versions"  # the kind of event that says what a run is made with
 LATEST = 253_370_764_800  # the year 9999, the last that has a name
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ Theorem 1 (Eq. 9), for convex, rho-Lipschitz and beta-smooth losses and full gra
     F(w(T)) - F(w*) <= 1/(2 tau1 tau2 eta omega) + rho (delta/beta h(tau1) + Delta/beta h(tau1 tau2)),
     h(t) = (eta beta + 1)^t - 1
 
-The bound does not fall with T: it speaks of one interval between two global aggregations.
+The bound does not fall with the number of rounds T, since it is about one interval between two global aggregations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from covey.theory.check import count, not_negative, positive
 
 
 def drift(divergence: float, steps: float, *, eta: float, beta: float) -> float:
-    """How far models part in so many steps at most (Lemma 3): divergence/beta ((eta beta + 1)^steps - 1).
+    """How far apart models can be after this many steps (Lemma 3): divergence/beta ((eta beta + 1)^steps - 1).
 
     `divergence`: how much their gradients differ; `eta`: learning rate; `beta`: smoothness of the loss. A number too
     big for a float is infinite.

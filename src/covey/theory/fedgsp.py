@@ -31,9 +31,9 @@ class Hardware:
     model_bytes: float = 4 * 6_603_710
     """M: LEAF's FEMNIST network; the paper's 25.2 MB are MiB."""
     bits_in_per_second: float = 567e6
-    """R_in."""
+    """R_in: of the server's line, towards it."""
     bits_out_per_second: float = 567e6
-    """R_out."""
+    """R_out: of the server's line, away from it."""
 
     def __post_init__(self) -> None:
         positive(**vars(self))

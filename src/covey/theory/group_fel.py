@@ -1,9 +1,9 @@
 """Group-FEL's convergence bound.
 
 "Group Formation and Sampling in Group-based Hierarchical Federated Learning", Theorem 5. The mean squared gradient norm
-over T global rounds is at most the sum of three terms (Eq. 10): the way to go, what sampling groups adds, and what
-differing data adds. The constants gamma, Gamma and Gamma_p (Eq. 11, 12) are measured from a grouping; sigma, zeta,
-zeta_g and L are properties of the losses that have to be given.
+over T global rounds is at most the sum of three terms (Eq. 10): one that falls with the number of rounds, one that
+sampling groups adds, and one that differences between the clients' data add. The constants gamma, Gamma and Gamma_p
+(Eq. 11, 12) are measured from a grouping; sigma, zeta, zeta_g and L are properties of the losses that have to be given.
 
 What departs: gamma and |g| are the paper's constants of "the" group; for groups that differ, give the largest gamma and
 the smallest size. Eq. 13 prints (1 + 10 eta^2 E^2 L^2 sigma^2), which stays when sigma is 0, where the proof of Lemma 7
@@ -61,7 +61,11 @@ def sampling_spread(probabilities: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class GroupFelBound:
-    """The three terms of Eq. 10."""
+    """The three terms of Eq. 10.
+
+    `descent` falls with the number of rounds, `sampling` is what sampling groups adds, `heterogeneity` what differences
+    between the clients' data add.
+    """
 
     descent: float
     sampling: float
@@ -75,6 +79,9 @@ class GroupFelBound:
 
 def largest_rate(*, K: int, E: int, L: float, gamma: float = 1.0) -> float:
     """The largest learning rate that Eq. 19 and 20 allow.
+
+    `K`, `E`: group rounds in a global round and local epochs in a group round; `L`: smoothness of the losses; `gamma`:
+    from `client_spread`.
 
     >>> largest_rate(K=1, E=1, L=1)
     0.5
@@ -109,7 +116,8 @@ def group_fel_bound(
     `loss_gap`: f(x_0) - E f(x_T); `T`, `K`, `E`: global, group and local rounds; `S`: groups sampled a round; `eta`:
     learning rate; `L`: smoothness; `sigma`, `zeta`, `zeta_g`: how far a client's stochastic gradient is from its full
     one, a client's from everyone's, a group's from everyone's; `gamma`, `Gamma`, `Gamma_p`: from `client_spread`,
-    `group_spread`, `sampling_spread`; `group_size`: |g|. lambda_1 is as large as Eq. 14 allows.
+    `group_spread`, `sampling_spread`; `group_size`: |g|; `lambda_s`: as Eq. 13 is printed, or as the paper proves it
+    (see above). lambda_1 is as large as Eq. 14 allows.
     """
     if lambda_s not in ("printed", "proved"):
         raise BadValue("lambda_s", lambda_s, "'printed' or 'proved'")

@@ -34,5 +34,8 @@ def round_cost(groups: Groups, sizes: ArrayLike, *, K: int, E: int, prices: Pric
 
 
 def total_cost(rounds: Iterable[Groups], sizes: ArrayLike, *, K: int, E: int, prices: Prices = CIFAR_SECURE) -> float:
-    """What a whole training costs (Eq. 5): the sum of `round_cost` over the sampled groups of every round."""
+    """What a whole training costs (Eq. 5): the sum of `round_cost` over `rounds`, the sampled groups of every round.
+
+    `sizes`, `K`, `E` and `prices` as in `round_cost`.
+    """
     return sum(round_cost(groups, sizes, K=K, E=E, prices=prices) for groups in rounds)

@@ -29,10 +29,11 @@ def _nothing(_: Divergences) -> float:
 class Architecture:
     """One row of Table 1.
 
-    `local` is the divergence that drifts for tau1 steps, `group` the one that drifts for tau1 tau2. They are 0 where a
-    ring is taken for an unbiased estimate of training on all its data, which makes the bound approximate. So many
-    `senders`, of |N| nodes in |G| groups, send a model every tau1 steps. A `nested` one has group steps within a global
-    step, a `ringed` one can have chains.
+    `bound` and `scalability` are the table's formulas as text. `local` is the divergence by which models part for tau1
+    steps, `group` the one by which they part for tau1 tau2 steps; both are 0 where a ring is taken for an unbiased
+    estimate of training on all its data, which makes the bound approximate. `senders(nodes, groups)` is how many nodes
+    send a model every tau1 steps. A `nested` architecture has group steps within a global step; a `ringed` one can have
+    chains.
     """
 
     bound: str
@@ -73,9 +74,10 @@ def tornado_bound(
 ) -> float:
     """How much worse than training on all data at one place the loss can be within a global interval.
 
-    Eq. 15 STAR-stars, 16 STAR, 17 stars, 19 STAR-rings, 21 RING-stars; 0 for the rest. `measured`: delta, Delta and D;
-    `tau1`, `tau2`: epochs per group step and group steps per global step; `eta`: learning rate; `beta`: smoothness;
-    `rho`: Lipschitz constant. For stars and rings, "all data" is that of the group.
+    `architecture`: a name in `ARCHITECTURES`. Eq. 15 is STAR-stars, 16 STAR, 17 stars, 19 STAR-rings, 21 RING-stars; it
+    is 0 for the rest. `measured`: delta, Delta and D; `tau1`, `tau2`: epochs per group step and group steps per global
+    step; `eta`: learning rate; `beta`: smoothness; `rho`: Lipschitz constant. For stars and rings, "all data" is that
+    of the group.
 
     >>> measured = Divergences(delta=1, Delta=2, D=3)
     >>> tornado_bound("star-stars", measured, tau1=1, tau2=2, eta=1, beta=1, rho=1)  # 1 (2 - 1) + 2 (4 - 1)
@@ -95,7 +97,8 @@ def tornado_bound(
 def tornado_traffic(architecture: str, *, nodes: int, groups: int = 1, steps: int, tau1: int, chains: int = 1) -> float:
     """How many models travel in `steps` epochs (appendix B, in models instead of bytes), one way.
 
-    `nodes`: |N|; `groups`: |G|, of equal size; `steps`: T; `tau1`: epochs between two transfers; `chains`: C.
+    `architecture`: a name in `ARCHITECTURES`; `nodes`: |N|; `groups`: |G|, of equal size; `steps`: T; `tau1`: epochs
+    between two transfers; `chains`: C.
 
     One way: a model sent to where models meet counts once and so does one handed on along a ring; what is sent back
     down is not counted, so both ways of STAR, STAR-stars and stars are twice this. How many group steps a global step

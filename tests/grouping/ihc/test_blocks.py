@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from tests.narrow import known
 
+from covey.errors import BadValue
 from covey.grouping.ihc import blocks, topology
 from covey.grouping.ihc.problem import components
 
@@ -16,5 +18,24 @@ def test_networks_of_blocks_are_joined_into_one_in_which_all_heads_have_their_de
     assert sorted(i for members in grouping for i in members) == list(range(90))
     degrees = np.bincount(np.array(grouping.links).ravel(), minlength=len(grouping))
     assert set(degrees.tolist()) == {degree}
-    assert components(len(grouping), list(range(len(grouping))), grouping.links) == 1
+    assert components(len(grouping), list(range(len(grouping))), known(grouping.links)) == 1
     assert found.bound <= found.objective
+
+
+@pytest.mark.parametrize(
+    ("wishes", "sentence"),
+    [
+        (
+            {"groups": 5},
+            r"groups is 5; allowed is at least 12: 90 clients are solved in 4 blocks",
+        ),  # 3 heads each
+        ({"min_size": 20}, r"min_size is 20; allowed is at most \d+: this many clients are solved in blocks of \d+"),
+        ({"groups": 17, "degree": 3}, r"groups is 17; allowed is an even number where degree is 3"),
+    ],
+)
+def test_what_blocks_cannot_give_is_refused(monkeypatch, wishes, sentence):
+    monkeypatch.setattr(blocks, "LARGE", 50)
+    monkeypatch.setattr(blocks, "BLOCK", 30)
+    labels = np.random.default_rng(0).integers(0, 40, (90, 6))
+    with pytest.raises(BadValue, match=sentence):
+        topology(labels, rng=np.random.default_rng(0), **wishes)

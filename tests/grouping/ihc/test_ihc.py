@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.narrow import known
 
 from covey.errors import BadValue
 from covey.grouping.ihc import ihc, topology
@@ -89,8 +90,8 @@ def test_exact_rings_equal_enumeration(problem):
     assert proof.complete
     assert proof.bound == pytest.approx(best)
     if np.isfinite(best):
-        assert cost(problem, proof.solution) == pytest.approx(best)
-        assert faults(problem, proof.solution) == []
+        assert cost(problem, known(proof.solution)) == pytest.approx(best)
+        assert faults(problem, known(proof.solution)) == []
     else:
         assert proof.solution is None
 
@@ -239,13 +240,15 @@ def test_links_that_fail_once_clusters_are_averaged_are_avoided():
     gamma = topology(**given_, method="exact", between="heads", rng=np.random.default_rng(0)).gamma
     heads = topology(**given_, gamma=1.1 * gamma, between="heads", rng=np.random.default_rng(0))
     both = topology(**given_, gamma=1.1 * gamma, between="clusters", rng=np.random.default_rng(0))
-    links = [(heads.grouping.heads[i], heads.grouping.heads[j]) for i, j in heads.grouping.links]
+    named = known(heads.grouping.heads)
+    links = [(named[i], named[j]) for i, j in known(heads.grouping.links)]
     deltas = cosine_distances(given_["updates"])
     assert all(deltas[link] <= heads.gamma + 1e-9 for link in links)
     head_of = np.array(both.grouping.heads)[both.grouping.of(24)]
     averaged = cluster_deltas(tuple(head_of.tolist()), given_["updates"], given_["labels"].sum(axis=1).astype(float))
-    order = {h: k for k, h in enumerate(sorted(both.grouping.heads))}
-    pairs = [(order[both.grouping.heads[i]], order[both.grouping.heads[j]]) for i, j in both.grouping.links]
+    named = known(both.grouping.heads)
+    order = {h: k for k, h in enumerate(sorted(named))}
+    pairs = [(order[named[i]], order[named[j]]) for i, j in known(both.grouping.links)]
     assert sum(averaged[pair] > both.gamma + 1e-9 for pair in pairs) == both.far_links
 
 
@@ -254,7 +257,7 @@ def test_links_that_fail_once_clusters_are_averaged_are_avoided():
 def test_as_many_heads_as_asked_for(method, groups):
     found = topology(**fleet(12), groups=groups, method=method, rng=np.random.default_rng(0))
     assert len(found.grouping) == groups
-    assert len(found.grouping.links) == {1: 0, 2: 1, 5: 5}[groups]
+    assert len(known(found.grouping.links)) == {1: 0, 2: 1, 5: 5}[groups]
 
 
 def test_small_clusters_are_filled_up_and_epsilon_says_so():
@@ -262,7 +265,7 @@ def test_small_clusters_are_filled_up_and_epsilon_says_so():
     found = topology(**fleet(12), min_size=3, rng=np.random.default_rng(0))
     assert free.grouping.sizes.min() < 3 <= found.grouping.sizes.min()
     deltas = cosine_distances(fleet(12)["updates"])
-    of, heads = found.grouping.of(12), found.grouping.heads
+    of, heads = found.grouping.of(12), known(found.grouping.heads)
     assert found.epsilon == max(free.epsilon, *(deltas[i, heads[of[i]]] for i in range(12)))
 
 
@@ -287,3 +290,26 @@ def test_without_updates_and_distances_label_shares_do():
 def test_bad_settings_get_one_sentence(setting, sentence):
     with pytest.raises(BadValue, match=sentence):
         topology(np.ones((3, 2), dtype=np.int64), rng=np.random.default_rng(0), **setting)
+
+
+def two_parts(size, degree):
+    """Two parts of so many clients, all of them heads: links inside cost 2, those across 200."""
+    part = np.arange(2 * size) // size
+    costs = np.where(part[:, None] == part, 1.0, 100.0)
+    return Problem(costs, np.zeros_like(costs), 1.0, 1.0, degree, heads=2 * size)
+
+
+@pytest.mark.parametrize(("size", "degree"), [(3, 2), (4, 3), (5, 4)])
+def test_a_search_keeps_heads_connected_that_would_be_cheaper_apart(size, degree):
+    problem = two_parts(size, degree)
+    for seed in range(3):
+        answer = search(problem, np.random.default_rng(seed), steps=3000)
+        assert components(2 * size, answer.heads, answer.links) == 1
+
+
+def test_with_an_odd_degree_one_link_may_hold_two_parts_together():
+    # 3 links at each of 5 heads are 15 ends in a part: 7 links inside and one end left, so one link across is enough
+    proof = exact(two_parts(5, 3), seconds=20)
+    assert proof.complete
+    assert sum((i < 5) != (j < 5) for i, j in known(proof.solution).links) == 1
+    assert proof.bound == pytest.approx(14 * 2 + 200)

@@ -20,7 +20,7 @@ from covey.grouping.ihc.exact import sizes
 from covey.grouping.ihc.problem import Flags, Floats, Problem
 
 PATIENCE = 6
-"""After so many steps without progress the steps get shorter."""
+"""After this many steps without progress the steps get shorter."""
 
 
 def lower_bound(problem: Problem, value: float, *, steps: int = 200) -> float:

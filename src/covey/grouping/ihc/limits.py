@@ -120,7 +120,7 @@ def _two_disjoint(across: Floats) -> float:
 
 
 def _spanning_tree(deltas: Floats) -> list[Pair]:
-    """Prim's algorithm on a full table, one row a step; pairs are (parent, child), parents first."""
+    """Prim's algorithm on a full table, one row per step; pairs are (parent, child), parents first."""
     outside = np.ones(len(deltas), dtype=bool)
     outside[0] = False
     nearest, by = deltas[0].copy(), np.zeros(len(deltas), dtype=np.int64)

@@ -25,7 +25,7 @@ BROKEN = 1e-4
 """By how much a row must be broken to be added."""
 
 CAPACITY = 10**6
-"""Maximum flows are computed in whole numbers: one link is so many."""
+"""Maximum flows are computed in whole numbers: one link carries this many units."""
 
 
 class Model:

@@ -22,10 +22,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from covey.grouping.ihc.draft import fined_links
 from covey.grouping.ihc.exact import exact
 from covey.grouping.ihc.limits import cover
 from covey.grouping.ihc.model import Rows
-from covey.grouping.ihc.network import fined_links
 from covey.grouping.ihc.problem import Floats, Pair, Problem, Solution, cost
 from covey.grouping.ihc.search import search
 

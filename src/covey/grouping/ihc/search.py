@@ -15,8 +15,8 @@ import random as pseudo
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from covey.grouping.ihc.draft import Draft
 from covey.grouping.ihc.limits import cover
-from covey.grouping.ihc.network import Network
 from covey.grouping.ihc.problem import Floats, Pair, Problem, Solution
 
 LIKED = 12
@@ -43,30 +43,30 @@ def search(
     >>> search(Problem(costs, costs, epsilon=1.0, gamma=9.0), np.random.default_rng(0)).heads
     [1, 4]
     """
-    network = Network(problem)
-    annealing = _Annealing(network, _liked(problem, network.table), pseudo.Random(int(rng.integers(2**63))))
+    draft = Draft(problem)
+    annealing = _Annealing(draft, _liked(problem, draft.table), pseudo.Random(int(rng.integers(2**63))))
     steps = steps or max(min(600 * problem.clients, 20_000), 100 * problem.clients)
     if start is not None:
-        network.reset(_links_of(start))
+        draft.reset(_links_of(start))
         annealing.run(int(steps / (2 * WARM)), annealing.temperature / WARM)
-        return network.solution()
+        return draft.solution()
     starts = STARTS if problem.clients <= 100 else 1
     found: list[tuple[float, Solution]] = []
     for _ in range(starts):
         heads = _first_heads(problem, rng)
-        rings = [_circulant(_ring(some, network.table, annealing.liked), problem) for some in heads]
-        network.reset(min(rings, key=network.reset))
+        rings = [_circulant(_ring(some, draft.table, annealing.liked), problem) for some in heads]
+        draft.reset(min(rings, key=draft.reset))
         annealing.run(steps // starts, annealing.temperature)
-        found.append((network.total(), network.solution()))
+        found.append((draft.total(), draft.solution()))
     return min(found, key=lambda one: one[0])[1]
 
 
 class _Annealing:
     """The changes that are tried, and when they are accepted."""
 
-    def __init__(self, network: Network, liked: list[list[int]], random: pseudo.Random) -> None:
-        self.network, self.liked, self.random = network, liked, random
-        problem = network.problem
+    def __init__(self, draft: Draft, liked: list[list[int]], random: pseudo.Random) -> None:
+        self.draft, self.liked, self.random = draft, liked, random
+        problem = draft.problem
         self.fixed = problem.heads is not None
         self.degree = problem.degree_of(problem.heads) if problem.heads is not None else problem.degree
         self.ring = self.degree == 2  # where some changes cannot disconnect
@@ -74,21 +74,21 @@ class _Annealing:
     @property
     def temperature(self) -> float:
         """What one change costs as a rule: the difference between a client's first and fifth cheapest link."""
-        table = self.network.table
+        table = self.draft.table
         gaps = [table[i, around[:5][-1]] - table[i, around[0]] for i, around in enumerate(self.liked) if around]
         usual = float(np.median(gaps)) if gaps else 0.0
         return max((self.degree - 1) * usual, 1e-9 * float(table.max()), 1e-300)
 
     def run(self, steps: int, temperature: float) -> None:
         """Take that many steps, colder and colder; every third one where rules are still broken."""
-        uniform, clients = self.random.random, self.network.problem.clients
-        may_link = self.network.problem.may_link
+        uniform, clients = self.random.random, self.draft.problem.clients
+        may_link = self.draft.problem.may_link
         cooling = COOLING ** (-1 / steps)
         troubled: dict[int, list[int]] = {}
         for step in range(steps if clients > 1 else 0):
             temperature *= cooling
             if step % 500 == 0:
-                troubled = {i: np.flatnonzero(may_link[i]).tolist() or self.liked[i] for i in self.network.troubled()}
+                troubled = {i: np.flatnonzero(may_link[i]).tolist() or self.liked[i] for i in self.draft.troubled()}
             if troubled and step % 3 == 0:
                 i = self._any(list(troubled))
                 j = self._any(troubled[i])
@@ -99,7 +99,7 @@ class _Annealing:
             self._step(i, j, -temperature * math.log(1 - uniform()))
 
     def _step(self, i: int, j: int, limit: float) -> None:
-        head, links, uniform = self.network.head, self.network.links, self.random.random
+        head, links, uniform = self.draft.head, self.draft.links, self.random.random
         if head[i] and head[j]:
             if j in links[i]:
                 self._leave(i, limit)
@@ -111,64 +111,64 @@ class _Annealing:
             h, g = (i, j) if head[i] else (j, i)
             if self.fixed or uniform() < 0.5:
                 cuts, ties = [(h, a) for a in links[h]], [(g, a) for a in links[h]]
-                self.network.attempt(cuts, ties, joins=(g,), leaves=(h,), limit=limit, check=False)
+                self.draft.attempt(cuts, ties, joins=(g,), leaves=(h,), limit=limit, check=False)
             else:
                 self._join(g, h, limit)
 
     def _exchange(self, i: int, j: int, limit: float) -> None:
         """i-a and j-b become i-j and a-b."""
-        cost, links = self.network.link_cost, self.network.links
+        cost, links = self.draft.link_cost, self.draft.links
         change, a, b = min([(cost[a][b] - cost[i][a] - cost[j][b], a, b) for a in links[i] for b in links[j]])
         if change + cost[i][j] < limit:
-            self.network.attempt([(i, a), (j, b)], [(i, j), (a, b)], limit=limit)
+            self.draft.attempt([(i, a), (j, b)], [(i, j), (a, b)], limit=limit)
 
     def _move(self, i: int, j: int, limit: float) -> None:
         """Head i leaves its place and comes to stand next to j."""
-        ends = self.network.links[i]
+        ends = self.draft.links[i]
         cuts, ties = self._splits(i, j, self.degree // 2)
         if len(cuts) == self.degree // 2 and not any(i in pair for pair in cuts):
             cuts += [(i, a) for a in ends]
-            self.network.attempt(cuts, ties + self._pairs(ends), limit=limit, check=not self.ring)
+            self.draft.attempt(cuts, ties + self._pairs(ends), limit=limit, check=not self.ring)
 
     def _join(self, g: int, h: int, limit: float) -> None:
         """Client g becomes a head next to h."""
-        network, odd = self.network, self.degree % 2
-        if network.heads <= self.degree:
-            ties = [(g, a) for a, is_head in enumerate(network.head) if is_head]
-            network.attempt([], ties, joins=(g,), limit=limit, check=False)
+        draft, odd = self.draft, self.degree % 2
+        if draft.heads <= self.degree:
+            ties = [(g, a) for a, is_head in enumerate(draft.head) if is_head]
+            draft.attempt([], ties, joins=(g,), limit=limit, check=False)
             return
         cuts, ties = self._splits(g, h, self.degree // 2)
         joins: tuple[int, ...] = (g,)
         if odd:
             partner = self._any(self.liked[g])
-            near = [h for h in self.liked[partner] if network.head[h]]
-            if network.head[partner] or not near:
+            near = [h for h in self.liked[partner] if draft.head[h]]
+            if draft.head[partner] or not near:
                 return
             more_cuts, more_ties = self._splits(partner, self._any(near), self.degree // 2)
             cuts, ties, joins = cuts + more_cuts, [*ties, *more_ties, (g, partner)], (g, partner)
         if len(cuts) == len(joins) * (self.degree // 2):
-            network.attempt(cuts, ties, joins=joins, limit=limit, check=not self.ring)
+            draft.attempt(cuts, ties, joins=joins, limit=limit, check=not self.ring)
 
     def _leave(self, h: int, limit: float) -> None:
         """Head h becomes a follower; its neighbours are linked instead."""
-        network, links = self.network, self.network.links
+        draft, links = self.draft, self.draft.links
         if self.fixed:
             return
         cuts = [(h, a) for a in links[h]]
-        if network.heads <= self.degree + 1:
-            network.attempt(cuts, [], leaves=(h,), limit=limit, check=False)
+        if draft.heads <= self.degree + 1:
+            draft.attempt(cuts, [], leaves=(h,), limit=limit, check=False)
         elif self.degree % 2 == 0:
-            network.attempt(cuts, self._pairs(links[h]), leaves=(h,), limit=limit, check=not self.ring)
+            draft.attempt(cuts, self._pairs(links[h]), leaves=(h,), limit=limit, check=not self.ring)
         else:
             other = self._any(links[h])
             cuts += [(other, a) for a in links[other] if a != h]
             ties = self._pairs([a for a in links[h] if a != other])
             ties += self._pairs([a for a in links[other] if a != h])
-            network.attempt(cuts, ties, leaves=(h, other), limit=limit)
+            draft.attempt(cuts, ties, leaves=(h, other), limit=limit)
 
     def _splits(self, g: int, first: int, count: int) -> tuple[list[Pair], list[Pair]]:
         """Cuts of `count` links, one at `first` and the best at heads that g likes, and ties of their ends to g."""
-        links, cost = self.network.links, self.network.link_cost
+        links, cost = self.draft.links, self.draft.link_cost
         mine = cost[g]
         cuts = [(first, min([(mine[a] - cost[first][a], a) for a in links[first]])[1])]
         if count > 1:
@@ -184,10 +184,10 @@ class _Annealing:
         """The ends in pairs, cheap ones first."""
         if len(ends) == 2:
             return [(ends[0], ends[1])]
-        cost, pairs, free = self.network.link_cost, [], self.random.sample(ends, len(ends))
+        cost, pairs, free = self.draft.link_cost, [], self.random.sample(ends, len(ends))
         while free:
             a = free.pop()
-            b = min(free, key=lambda end: cost[a][end] + (1e300 if end in self.network.links[a] else 0.0))
+            b = min(free, key=lambda end: cost[a][end] + (1e300 if end in self.draft.links[a] else 0.0))
             free.remove(b)
             pairs.append((a, b))
         return pairs

@@ -47,7 +47,7 @@ MODELS: Registry[Factory] = Registry("model", own_model)
 """Factories `build(shape, classes) -> nn.Module`; `shape` is that of one sample."""
 
 
-class Network(nn.Module):
+class TwoPart(nn.Module):
     """A model in two parts: `features` makes a representation, `head` makes logits of it.
 
     FedFusion fuses the output of `features`, which a convolution stack leaves as (batch, channels, height, width);
@@ -60,7 +60,7 @@ class Network(nn.Module):
         self.head = head
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits, one row a sample."""
+        """Logits, one row per sample."""
         logits: Tensor = self.head(self.features(x))
         return logits
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from covey.errors import BadValue
 from covey.models import MODELS
-from covey.models.network import image
+from covey.models.base import image
 
 # The smallest image of every model for images.
 SMALLEST = {

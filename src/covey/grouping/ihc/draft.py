@@ -1,4 +1,4 @@
-"""A network of IHC-FL under change: who is head, who follows whom, which heads are linked, and what each change costs.
+"""A draft of IHC-FL's network: who is head, who follows whom, which heads are linked, and what each change costs.
 
 The state behind `search`. A link beyond gamma is not refused but fined, the more the farther it is, so that a
 search is led from any network towards a feasible one; so is a client that may follow no head. Everything is plain
@@ -29,7 +29,7 @@ def fined_links(problem: Problem) -> Floats:
     return fined
 
 
-class Network:
+class Draft:
     """`links[i]` are the heads linked with head i, `head_of[i]` whom i follows (-1: nobody), at a cost of `pays[i]`."""
 
     def __init__(self, problem: Problem) -> None:

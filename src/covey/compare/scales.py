@@ -1,0 +1,45 @@
+"""One file, several scales: what is other in a short version stands in the same file, in a table `[scale.quick]`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from covey.errors import BadData, UnknownName
+
+PAPER = "paper"  # the scale of a file as it stands
+BY_LINE = ("comparison", "sweep", "picture")  # tables of which single lines are replaced
+
+
+def at_scale(found: dict[str, Any], scale: str | None, path: str) -> dict[str, Any]:
+    """What a file holds at that scale: settings, terms and sweeps of `[scale.NAME]` in place of the file's own.
+
+    A run may have a table `scale` of its own. The file as it stands is the paper's scale.
+
+    >>> at_scale({"rounds": 9, "scale": {"quick": {"rounds": 2}}, "runs": [{"lr": 1}]}, "quick", "a.toml")
+    {'rounds': 2, 'runs': [{'lr': 1}]}
+    """
+    scales = found.get("scale", {})
+    runs = found.get("runs", [])
+    if not isinstance(scales, dict) or not all(isinstance(table, dict) for table in scales.values()):
+        raise BadData(f"experiment {path}: scale has to hold tables, such as [scale.quick]")
+    if scale not in (None, PAPER, *scales):
+        raise UnknownName("scale", str(scale), [PAPER, *scales])
+    merged = _merged({key: value for key, value in found.items() if key != "scale"}, scales.get(str(scale), {}))
+    if isinstance(runs, list) and "runs" in found and "runs" not in scales.get(str(scale), {}):
+        merged["runs"] = [_run_at(run, scale) if isinstance(run, dict) else run for run in runs]
+    return merged
+
+
+def _run_at(run: dict[str, Any], scale: str | None) -> dict[str, Any]:
+    own = run.get("scale", {})
+    rest = {key: value for key, value in run.items() if key != "scale"}
+    return _merged(rest, own.get(str(scale), {})) if isinstance(own, dict) else rest
+
+
+def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Settings with others on top; of the tables of a comparison single lines are replaced."""
+    found = dict(below)
+    for key, value in above.items():
+        lines = key in BY_LINE and isinstance(value, dict)
+        found[key] = {**found.get(key, {}), **value} if lines else value
+    return found

@@ -1,0 +1,1 @@
+"""A local web page on a run store: runs, comparisons, groupings, plans."""
