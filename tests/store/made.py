@@ -32,3 +32,11 @@ def rewound(store, run):
     assert found[1].data["round"] == found[0]
     assert found[1].data["models"][0].tolist() == [found[0]] * 5
     return found[0]
+
+
+def left(store, name="fedavg"):
+    """A run that was made and that nobody holds any more, as when its process has died."""
+    run = store.create(name, {})
+    with store.owned(run):
+        pass
+    return run

@@ -1,10 +1,12 @@
 import multiprocessing
+import os
+import shutil
 import threading
 import time
 
 import pytest
 from tests.fakes import full_disk
-from tests.store.made import checkpoint, rewound, with_rounds
+from tests.store.made import checkpoint, left, rewound, with_rounds
 
 from covey.errors import BadData, BadValue, CoveyError, RunFailed, UnknownName
 from covey.store import Store
@@ -82,7 +84,7 @@ def test_an_unknown_run_has_a_nearest_name(store):
 def test_the_latest_unfinished_run(store):
     with pytest.raises(CoveyError, match="has no unfinished run"):
         store.unfinished()
-    first, second, third, fourth = (store.create("fedavg", {}) for _ in range(4))
+    first, second, third, fourth = (left(store) for _ in range(4))
     store.mark(fourth, "finished", {})
     store.mark(second, "failed", {})
     with store.owned(third):  # as another process would
@@ -121,8 +123,8 @@ def test_a_run_whose_folder_is_gone_begins_again(store):
 
 
 def test_a_run_whose_folder_cannot_be_made(store):
-    run = store.create("fedavg", {})
-    (store.folder / run).rmdir()
+    run = left(store)
+    shutil.rmtree(store.folder / run)
     (store.folder / run).touch()
     with pytest.raises(BadData, match=f"{run} is not a folder but a file, which is not followed"), store.owned(run):
         pass
@@ -314,6 +316,20 @@ def test_a_run_belongs_to_one_process_until_it_dies(tmp_path):
         assert store.unfinished().run == "fedavg-1"
         with store.owned("fedavg-1"):
             pass
+
+
+def make_and_die(folder):
+    Store(folder).create("fedavg", {})
+    os._exit(9)  # before it could be begun
+
+
+def test_a_process_that_dies_once_its_run_is_made_leaves_it_to_be_taken_up(tmp_path):
+    dying = fork.Process(target=make_and_die, args=(tmp_path,))
+    dying.start()
+    dying.join(30)
+    with Store(tmp_path) as store:
+        assert [record.status for record in store.runs()] == ["interrupted"]
+        assert store.unfinished().run == "fedavg-1"
 
 
 def opened(folder, barrier):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 import torch
-from tests.store.made import checkpoint, finished, rewound, with_rounds
+from tests.store.made import checkpoint, finished, left, rewound, with_rounds
 
 from covey.checkpoint import Checkpoint
 from covey.errors import BadData, BadValue, RunFailed, UnknownName
@@ -94,7 +94,7 @@ def test_the_latest_run_is_the_last_begun_whatever_the_clock_says(store, monkeyp
     now = time.time()
     for moment in (now + 3600, now, now - 3600):
         monkeypatch.setattr(time, "time", lambda moment=moment: moment)
-        store.create("fedavg", {})
+        left(store)
     assert [record.run for record in store.runs()] == ["fedavg-1", "fedavg-2", "fedavg-3"]
     assert store.unfinished().run == "fedavg-3"
 
@@ -165,8 +165,9 @@ def test_a_link_in_place_of_a_checkpoint_is_not_written_through(store, tmp_path,
 
 
 def test_a_link_in_place_of_a_lock_is_not_followed(store, tmp_path):
-    run = store.create("fedavg", {})
+    run = left(store)
     (tmp_path / "precious").write_text("mine")
+    (store.folder / run / "lock").unlink()
     (store.folder / run / "lock").symlink_to(tmp_path / "precious")
     with pytest.raises(RunFailed, match="could not be written"), store.owned(run):
         pass

@@ -10,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from filelock import Timeout
+from filelock import FileLock, Timeout
 
 from covey.checkpoint import Checkpoint, Identity, read_label
 from covey.errors import BadData, BadValue, CoveyError, RunFailed, UnknownName
@@ -42,9 +43,13 @@ class Store:
         self.database = Database(self.folder, read_only=read_only)
         self._known: dict[str, RunRecord] = {}  # what checkpoints say of their run
         self._settler = Settler(Path(f"{self.database.path}-wal"))
+        self._begun: dict[str, FileLock] = {}  # runs that were made here and that no block owns yet
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database, and of runs that were made and not begun."""
+        for lock in self._begun.values():
+            lock.release()
+        self._begun = {}
         self._settler.close()
         self.database.close()
 
@@ -57,7 +62,10 @@ class Store:
     # --- runs
 
     def create(self, name: str, config: dict[str, Any], *, numbered: bool = True) -> str:
-        """A new run; its name is `name` with the first number that neither a run nor a folder has, or `name` itself."""
+        """A new run; its name is `name` with the first number that neither a run nor a folder has, or `name` itself.
+
+        It is held by this process from when others can see it until `owned` takes it over or the store is closed.
+        """
         if self.database.read_only:
             raise RunFailed(f"the store in {self.folder} was opened to be read only")
         text = json.dumps(config)
@@ -74,11 +82,19 @@ class Store:
                 continue
             except OSError as error:
                 raise RunFailed(f"the folder {self.folder / run} could not be made ({error.strerror})") from None
+            lock = FileLock(self.folder / run / LOCK)
             try:
+                lock.acquire()
                 self.database.write(("INSERT INTO runs VALUES (?, ?, 'running', ?, '{}')", run, time.time(), text))
-            except sqlite3.IntegrityError:  # a run whose folder is gone
-                (self.folder / run).rmdir()
-                continue
+            except BaseException as error:
+                lock.release()
+                shutil.rmtree(self.folder / run)
+                if isinstance(error, sqlite3.IntegrityError):  # a run whose folder is gone
+                    continue
+                if isinstance(error, OSError):
+                    raise RunFailed(f"the folder {self.folder / run} could not be written ({error.strerror})") from None
+                raise
+            self._begun[run] = lock
             self.database.mine.add(run)
             return run
         if not numbered:
@@ -87,6 +103,8 @@ class Store:
 
     def discard(self, run: str) -> None:
         """Forget a run that came to nothing, so that its name is free again."""
+        if run in self._begun:
+            self._begun.pop(run).release()
         tables = ("events", "rounds", "runs")
         self.database.write(*((f"DELETE FROM {table} WHERE run = ?", run) for table in tables))
         self.database.mine.discard(run)
@@ -180,7 +198,10 @@ class Store:
         with contextlib.ExitStack() as stack:
             try:
                 folder.mkdir(exist_ok=True)
-                stack.enter_context(held(folder / LOCK))
+                if run in self._begun:
+                    stack.callback(self._begun.pop(run).release)
+                else:
+                    stack.enter_context(held(folder / LOCK))
             except Timeout:
                 raise BadValue("run", run, "one that no other process is running") from None
             except OSError as error:
@@ -197,8 +218,7 @@ class Store:
 
     def _seen(self, record: RunRecord) -> RunRecord:
         """A run that says it is running and that nobody holds any more was interrupted."""
-        begun = (self.folder / record.run / LOCK).exists()  # else it is about to begin
-        if record.status == "running" and begun and self.is_held(record.run) is False:
+        if record.status == "running" and self.is_held(record.run) is False:
             return RunRecord(**{**vars(record), "status": "interrupted"})
         return record
 
