@@ -166,6 +166,8 @@ def run(
     address: str | None = None,
     patience: float | None = None,
     mode: Literal["auto", "one-by-one", "stacked", "compiled"] | None = None,
+    stack: int | None = None,
+    accelerator: Literal["cpu", "cuda", "mps", "auto"] | None = None,
     **options: Any,
 ) -> Run:
     """Train an algorithm on a fleet and wait for the end.

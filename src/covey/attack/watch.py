@@ -12,7 +12,7 @@ from torch import Tensor
 
 from covey.attack.base import Attack
 from covey.execute.effects import Answer, Executor, Failure, Job, Ticket
-from covey.execute.evaluate import Evaluator, Scores, scores
+from covey.execute.evaluate import Evaluator, Scores, scores, tensors_of
 from covey.execute.front import InFront
 from covey.execute.layout import Layout
 from covey.fleet import FleetData
@@ -57,7 +57,8 @@ class Watching:
     ) -> None:
         self.evaluator, self.layout, self.attackers = evaluator, layout, len(attackers)
         trial = attack.trial(data)
-        self.x, self.y, self.wrong = torch.from_numpy(trial.x), torch.from_numpy(trial.y), trial.wrong
+        self.wrong = trial.wrong
+        self.x, self.y = tensors_of(layout, trial.x, trial.y)
         self.sizes = data.train_of.sizes
 
     def scores(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> AttackedScores:

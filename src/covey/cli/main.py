@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from covey.errors import CoveyError, Stopped
 
-OF_ALGORITHMS = ("run", "compare", "sweep", "price")  # commands that take an algorithm's name
+OF_ALGORITHMS = ("run", "compare", "sweep", "price", "tune")  # commands that take an algorithm's name
 STOPPED = 130  # by Ctrl-C
 LONGEST = 2000  # letters of a sentence
 HELP = "Group-based federated learning: a round is a plan, a small tree of stars, rings and meshes."
@@ -29,6 +29,7 @@ COMMANDS = {
     "reproduce": ("covey.cli.reproduce:reproduce", "The papers' tables and figures, their figures beside ours."),
     "group": ("covey.cli.group:group", "Group the clients of a fleet of your own."),
     "price": ("covey.cli.price:price", "What a round costs on a network: seconds, bytes, energy, without training."),
+    "tune": ("covey.cli.tune:tune", "Which way of training is fastest here: measured, to read or to keep."),
     "bench-groupops": (
         "covey.cli.bench_groupops:bench_groupops",
         "What secure aggregation and backdoor detection cost here, by group size.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from typing import ClassVar
 
 from covey import words
 from covey.errors import BadValue
@@ -18,18 +19,24 @@ from covey.registry import Registry, own_class
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What an executor is to do in a run: the task, the fleet's data, how stacks are trained, how many rounds."""
+    """What an executor is to do in a run: the task, the fleet's data, how clients are trained, how many rounds."""
 
     task: Task
     data: FleetData
     mode: str = "auto"
     rounds: int = 1
     seed: int = 0
+    stack: int | None = None
 
 
 @dataclass(frozen=True)
 class Backend:
-    """A kind of executor with its settings. One of your own needs `executor`; clients' data is looked at here."""
+    """A kind of executor with its settings. One of your own needs `executor`; clients' data is looked at here.
+
+    `accelerates`: it takes tasks whose network and samples are on an accelerator.
+    """
+
+    accelerates: ClassVar[bool] = False
 
     def executor(self, work: Work) -> Executor:
         """An executor for one run."""
@@ -57,6 +64,7 @@ class Local(Backend):
     workers: how many clients train at once where the model is too large to be stacked; 0 is one a core
     """
 
+    accelerates: ClassVar[bool] = True
     workers: int = 0
 
     def __post_init__(self) -> None:
@@ -65,7 +73,7 @@ class Local(Backend):
 
     def executor(self, work: Work) -> Executor:
         """The local executor."""
-        return LocalExecutor(work.task, mode=work.mode, rounds=work.rounds, workers=self.workers)
+        return LocalExecutor(work.task, mode=work.mode, rounds=work.rounds, workers=self.workers, stack=work.stack)
 
 
 @EXECUTORS.register("ray")

@@ -25,6 +25,12 @@ class Batches:
     valid: Tensor | None
     active: Tensor | None
 
+    def to(self, device: torch.device) -> Batches:
+        """The same on that device."""
+        if self.valid is None or self.active is None:
+            return Batches(self.samples.to(device), None, None)
+        return Batches(self.samples.to(device), self.valid.to(device), self.active.to(device))
+
 
 class Deck:
     """Deals the batches of any client: ceil(n / batch) an epoch, without replacement, the last one short.

@@ -47,13 +47,19 @@ class Way:
 class Chooser:
     """Gives the trainer for a wave of jobs.
 
-    `rounds` is how many such waves the whole run has, about. At most `workers` clients are trained side by side.
+    `rounds` is how many such waves the whole run has, about. At most `workers` clients are trained side by side, and at
+    most `stack` in one stack, where the mode is to stack them; without it the rule says how many.
     """
 
-    def __init__(self, task: Task, mode: str = "auto", rounds: int = 1, workers: int = 1) -> None:
+    def __init__(
+        self, task: Task, mode: str = "auto", rounds: int = 1, workers: int = 1, stack: int | None = None
+    ) -> None:
         if mode not in MODES:
             raise BadValue("mode", mode, f"one of {', '.join(MODES)}")
+        if stack is not None and mode not in ("stacked", "compiled"):
+            raise BadValue("stack", stack, f"none with mode {mode}; set mode to stacked or compiled")
         self.task, self.mode, self.rounds, self.workers = task, mode, rounds, workers
+        self.stack = stack or max(1, min(LARGEST_STACK, STACK_VALUES // task.layout.size))
         self.news: list[str] = []
         self._trainers: dict[Way, Trainer] = {}
         self._obstacle: str | None = None
@@ -68,7 +74,7 @@ class Chooser:
         large = self.mode == "auto" and self.work >= FILLS_A_CORE
         if large or self.obstacle(jobs[0]) is not None:
             return Way("one-by-one", workers=self._side_by_side(jobs))
-        chunk = _even(len(jobs), max(1, min(LARGEST_STACK, STACK_VALUES // self.task.layout.size)))
+        chunk = _even(len(jobs), self.stack)
         seconds = steps * self.work / SPEED
         pays = self.mode == "auto" and self._convolves and seconds > COMPILE_PAYS
         return Way("compiled" if self.mode == "compiled" or pays else "stacked", chunk)
@@ -120,7 +126,7 @@ class Chooser:
         task = self.task
         count = min(max(2, task.deck.batch), len(task.x))
         x = task.x[:count].contiguous(memory_format=torch.channels_last) if channels_last else task.x[:count]
-        start = task.layout.initial()
+        start = task.layout.initial().to(task.layout.device)
         with task.layout.training(start.clone(), None, channels_last=channels_last) as (module, params):
             loss = task.rule.loss(
                 lambda _, *given: module(*given), params, task.layout.params(start), x, task.y[:count], None

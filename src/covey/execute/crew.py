@@ -36,9 +36,9 @@ WISHES = {
 class RayWorker(Worker):
     """A worker that finds the task and its samples in the object store."""
 
-    def __init__(self, stored: list[Any], mode: str, rounds: int) -> None:
+    def __init__(self, stored: list[Any], mode: str, rounds: int, stack: int | None) -> None:
         task, shard = ray.get(stored)
-        super().__init__(task, shard, mode, rounds)
+        super().__init__(task, shard, mode, rounds, stack)
 
 
 class Crew:
@@ -92,7 +92,7 @@ class Crew:
     def _make(self, number: int, strategy: Any) -> Any:
         # no processors are claimed, so that there is a place for everybody also when machines are lost
         kind = ray.remote(num_cpus=0, scheduling_strategy=strategy)(RayWorker)
-        return kind.remote(self._stored[number], self.work.mode, self.work.rounds)
+        return kind.remote(self._stored[number], self.work.mode, self.work.rounds, self.work.stack)
 
     def close(self) -> None:
         """The workers end, and so does the Ray that was started for them."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
+from covey.execute.device import to_host
 from covey.execute.layout import Layout
 from covey.fleet import FleetData
 from covey.merge import RunningMean
@@ -55,8 +56,8 @@ class LocalEvaluator:
 
     def __init__(self, layout: Layout, data: FleetData) -> None:
         self.layout, self.data = layout, data
-        self.x, self.y = torch.from_numpy(data.x), torch.from_numpy(data.y)
-        self.test_x, self.test_y = torch.from_numpy(data.test_x), torch.from_numpy(data.test_y)
+        self.x, self.y = tensors_of(layout, data.x, data.y)
+        self.test_x, self.test_y = tensors_of(layout, data.test_x, data.test_y)
 
     def scores(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> Scores:
         """Scores of the models: globally their mean over clients, and every client with the model `home` gives it."""
@@ -104,7 +105,7 @@ class OnTraining:
 
     def __init__(self, evaluator: Evaluator, layout: Layout, data: FleetData) -> None:
         self.evaluator, self.layout, self.parts = evaluator, layout, data.train_of
-        self.x, self.y = torch.from_numpy(data.x), torch.from_numpy(data.y)
+        self.x, self.y = tensors_of(layout, data.x, data.y)
 
     def scores(self, models: Sequence[Tensor], home: NDArray[np.int64]) -> Scores:
         """The other evaluator's, and means over all training samples."""
@@ -126,18 +127,24 @@ class OnTraining:
         return self.evaluator.gradients(model, clients)
 
 
+def tensors_of(layout: Layout, *arrays: NDArray[Any]) -> tuple[Tensor, ...]:
+    """Samples as tensors, where the module is."""
+    return tuple(torch.from_numpy(array).to(layout.device) for array in arrays)
+
+
 def scores(layout: Layout, model: Tensor, x: Tensor, y: Tensor, samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """For every sample: is it right (0 or 1), and its loss."""
+    """For every sample: is it right (0 or 1), and its loss; `x` and `y` are where the module is."""
     right, losses = [], []
     count = len(y) if samples is None else len(samples)
-    with torch.no_grad(), layout.loaded(model) as module:
+    samples = None if samples is None else samples.to(layout.device)
+    with torch.no_grad(), layout.loaded(model.to(layout.device)) as module:
         module.eval()
         for first in range(0, max(count, 1), BATCH):
             part = slice(first, first + BATCH) if samples is None else samples[first : first + BATCH]
             out, target = module(x[part]), y[part]
             right.append((out.argmax(dim=1) == target).float())
             losses.append(F.cross_entropy(out, target, reduction="none"))
-    return torch.cat(right), torch.cat(losses)
+    return to_host(torch.cat(right)), to_host(torch.cat(losses))
 
 
 def per_client(right: Tensor, sizes: Sequence[int] | Indices) -> NDArray[np.float64]:
@@ -151,11 +158,12 @@ def per_client(right: Tensor, sizes: Sequence[int] | Indices) -> NDArray[np.floa
 
 def gradient(layout: Layout, model: Tensor, x: Tensor, y: Tensor, samples: Tensor) -> Tensor:
     """The gradient of the mean loss over these samples, flat."""
-    total = torch.zeros(layout.trained)
-    with layout.training(model.clone(), 0) as (module, named):  # a clone, since batch statistics move
+    samples = samples.to(layout.device)
+    total = torch.zeros(layout.trained, device=layout.device)
+    with layout.training(model.to(layout.device, copy=True), 0) as (module, named):  # a clone, since batch statistics move
         params = list(named.values())
         for first in range(0, len(samples), BATCH):
             part = samples[first : first + BATCH]
             loss = F.cross_entropy(module(x[part]), y[part], reduction="sum") / len(samples)
             total += torch.cat([g.reshape(-1) for g in torch.autograd.grad(loss, params)])
-    return total
+    return to_host(total)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from covey.errors import BadValue
+from covey.execute.device import seeded, to_host
 from covey.local import Params
 
 
@@ -41,9 +42,14 @@ class Layout:
         self.has_buffers = len(self.sizes) > len(self.parameters)
 
     def initial(self) -> Tensor:
-        """The module's own values as a flat vector."""
+        """The module's own values as a flat vector, in the processor's memory."""
         state = {**dict(self.module.named_parameters()), **dict(self.module.named_buffers())}
-        return torch.cat([state[name].detach().reshape(-1).float() for name in self.shapes])
+        return to_host(torch.cat([state[name].detach().reshape(-1).float() for name in self.shapes]))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the module is."""
+        return next(self.module.parameters()).device
 
     def views(self, flat: Tensor) -> Params:
         """The named tensors inside a vector, or inside every row of a matrix; writing to them writes to it."""
@@ -91,8 +97,7 @@ class Layout:
         """
         with ExitStack() as block:
             if seed is not None:
-                block.enter_context(torch.random.fork_rng(devices=[]))
-                torch.default_generator.manual_seed(seed)
+                block.enter_context(seeded(flat.device, seed))
             module = block.enter_context(self.loaded(flat, channels_last=channels_last))
             module.train()
             own = dict(module.named_parameters())

@@ -13,11 +13,14 @@ from covey.errors import BadValue
 from covey.execute.batches import Deck
 from covey.execute.choose import Chooser, threads
 from covey.execute.effects import Answer, ExecutorState, Job
+from covey.execute.evaluate import tensors_of
 from covey.execute.layout import Layout
 from covey.execute.trainers import Memory, Task
 from covey.fleet import FleetData
 from covey.local import Adam, Optimiser, Rule, Sgd
 from covey.shape import fit
+
+HERE = torch.device("cpu")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +47,18 @@ class Training:
         return Sgd(momentum=self.momentum, weight_decay=self.weight_decay)
 
 
-def make_task(module: nn.Module, data: FleetData, training: Training, rule: Rule | None = None) -> Task:
-    """What trainers are to do: this model, by this rule, on the data of these clients."""
+def make_task(
+    module: nn.Module,
+    data: FleetData,
+    training: Training,
+    rule: Rule | None = None,
+    device: torch.device = HERE,
+) -> Task:
+    """What trainers are to do: this model, by this rule, on the data of these clients, on that device."""
     rule = rule or Rule()
-    x, y = torch.from_numpy(data.x), torch.from_numpy(data.y)
-    task = Task(Layout(rule.adapt(module, x[:1])), x, y, Deck(data, training.batch), rule, training.make_optimiser())
+    layout = Layout(rule.adapt(module.cpu(), torch.from_numpy(data.x[:1])).to(device))
+    x, y = tensors_of(layout, data.x, data.y)
+    task = Task(layout, x, y, Deck(data, training.batch), rule, training.make_optimiser())
     _check_batches(task, training.batch)
     return task
 
@@ -60,7 +70,8 @@ def _check_batches(task: Task, batch: int) -> None:
     if not task.layout.has_buffers or not len(alone):
         return
     try:
-        with torch.no_grad(), task.layout.training(task.layout.initial(), 0) as (module, _):
+        start = task.layout.initial().to(task.layout.device)
+        with torch.no_grad(), task.layout.training(start, 0) as (module, _):
             module(task.x[:1])
     except ValueError:
         held = f"client {alone[0]} has {deck.sizes[alone[0]]} samples"
@@ -72,12 +83,15 @@ class LocalExecutor:
     """Trains the clients of a fleet in this process.
 
     `rounds` is about how many rounds the whole run has. `workers` is how many clients are trained at once where they
-    are not stacked; 0 is as many as torch has threads.
+    are not stacked; 0 is as many as torch has threads. `stack` is how many are stacked; without it the rule says.
     """
 
-    def __init__(self, task: Task, *, mode: str = "auto", rounds: int = 1, workers: int = 0) -> None:
+    def __init__(
+        self, task: Task, *, mode: str = "auto", rounds: int = 1, workers: int = 0, stack: int | None = None
+    ) -> None:
         self.task = task
-        self.chooser = Chooser(task, mode, rounds, workers or torch.get_num_threads())
+        here = task.layout.device == HERE  # an accelerator is one worker
+        self.chooser = Chooser(task, mode, rounds, (workers or torch.get_num_threads()) if here else 1, stack)
         self.memory = Memory(task.rule.remembers, task.layout.size)
         self._waiting: list[tuple[int, Job]] = []
 

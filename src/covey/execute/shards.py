@@ -85,13 +85,13 @@ class Said:
 class Worker:
     """Trains the clients of a shard, on one thread."""
 
-    def __init__(self, task: Task, shard: Shard, mode: str, rounds: int) -> None:
+    def __init__(self, task: Task, shard: Shard, mode: str, rounds: int, stack: int | None = None) -> None:
         torch.set_num_threads(1)
         with warnings.catch_warnings():  # samples are read where they are, in memory that nobody may write to
             warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
             x, y = torch.from_numpy(shard.x), torch.from_numpy(shard.y)
         self.task = replace(task, x=x, y=y, deck=shard.deck)
-        self.chooser = Chooser(self.task, mode, rounds)
+        self.chooser = Chooser(self.task, mode, rounds, stack=stack)
 
     def train(
         self, jobs: Sequence[Job], remembered: Mapping[str, Mapping[int, Vector]], shared: Vectors, *models: Vector

@@ -19,6 +19,7 @@ from torch.func import grad, vmap
 
 from covey import seeds
 from covey.execute.batches import Batches, Deck
+from covey.execute.device import to_host
 from covey.execute.effects import Job
 from covey.execute.layout import Layout
 from covey.execute.trace import Argument, tensors, trace
@@ -139,10 +140,10 @@ class OneByOne:
         """Train one of several jobs, that `number`, of a client that remembers this."""
         task, rule, layout = self.task, self.task.rule, self.task.layout
         batches = task.deal([job])
-        flat = job.model.clone()
-        received = layout.params(job.model)
+        start = job.model.to(layout.device)
+        flat, received = start.clone(), layout.params(start)
         own, shared = _remembered(layout, remembered), _remembered(layout, job.shared)
-        total = torch.zeros(layout.size) if task.keeps_directions else None
+        total = torch.zeros_like(flat) if task.keeps_directions else None
         steps = 0
         seed = int(seeds.mix(job.key, job.client, job.visit) >> 1) if self.draws else None
         with layout.training(flat, seed, channels_last=self.channels_last) as (module, params):
@@ -158,6 +159,7 @@ class OneByOne:
                     samples = samples[batches.valid[0, t] > 0]
                     if not len(samples):
                         continue
+                samples = samples.to(layout.device)
                 x = task.x[samples]
                 if self.channels_last and x.dim() == 4:
                     x = x.contiguous(memory_format=torch.channels_last)
@@ -173,7 +175,8 @@ class OneByOne:
                     if total is not None:
                         total[: layout.trained] += torch.cat([g.reshape(-1) for g in grads.values()])
                 steps += 1
-        new = _new_memory(task, job, flat, remembered, steps, total)
+        flat = to_host(flat)
+        new = _new_memory(task, job, flat, remembered, steps, None if total is None else to_host(total))
         return Trained(number, flat, bool(torch.isfinite(flat.sum())), steps, new)
 
 
@@ -204,6 +207,7 @@ class Stacked:
         first = jobs[0].model
         alike = all(job.model is first for job in jobs)
         start = first.expand(len(jobs), -1) if alike else torch.stack([job.model for job in jobs])
+        start = start.to(layout.device)
         params = {name: p.clone(memory_format=torch.contiguous_format) for name, p in layout.params(start).items()}
         # contiguous as in the trace; a stack that starts from one model is a view that repeats it
         received = {name: p.contiguous() for name, p in layout.params(start).items()} if rule.uses_received else {}
@@ -211,18 +215,18 @@ class Stacked:
         own, shared = _remembered(layout, own_flat), _remembered(layout, jobs[0].shared)
         state = task.optimiser.init(params)
         sums = {name: torch.zeros_like(p) for name, p in params.items()} if task.keeps_directions else {}
-        rates = torch.tensor([job.rate for job in jobs])
-        shape = batches.samples.shape
+        rates = torch.tensor([job.rate for job in jobs], device=layout.device)
+        there, shape = batches.to(layout.device), batches.samples.shape
         for t in range(shape[1]):
-            samples = batches.samples[:, t].reshape(-1)
+            samples = there.samples[:, t].reshape(-1)
             x = task.x.index_select(0, samples).view(shape[0], shape[2], *task.x.shape[1:])
             y = task.y.index_select(0, samples).view(shape[0], shape[2])
-            mask = None if batches.valid is None else batches.valid[:, t]
-            active = None if batches.active is None else batches.active[:, t]
+            mask = None if there.valid is None else there.valid[:, t]
+            active = None if there.active is None else there.active[:, t]
             now = rates if active is None else rates * active
             self._step(params, state, sums, received, own, shared, x, y, mask, now, active)
-        result = _rows(layout, params)
-        totals = _rows(layout, sums) if sums else None
+        result = to_host(_rows(layout, params))
+        totals = to_host(_rows(layout, sums)) if sums else None
         taken = [shape[1]] * count if batches.active is None else batches.active.sum(dim=1).int().tolist()
         rows = result.unbind()
         finite = torch.isfinite(result.sum(dim=1)).tolist()
@@ -268,8 +272,9 @@ class Stacked:
 
 
 def _remembered(layout: Layout, vectors: Mapping[str, Tensor]) -> Params:
-    """Remembered vectors as "name/parameter" tensors."""
-    return {f"{name}/{key}": p for name, flat in vectors.items() for key, p in layout.params(flat).items()}
+    """Remembered vectors as "name/parameter" tensors, where the module is."""
+    there = {name: flat.to(layout.device) for name, flat in vectors.items()}
+    return {f"{name}/{key}": p for name, flat in there.items() for key, p in layout.params(flat).items()}
 
 
 def _rows(layout: Layout, stacked: Params) -> Tensor:

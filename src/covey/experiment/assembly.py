@@ -17,6 +17,7 @@ from covey.attack import Attack, Tampering, Watching, choose, make_attack
 from covey.data import Dataset, load_fleet
 from covey.errors import BadValue
 from covey.execute.backend import Backend, Work, make_backend
+from covey.execute.device import find_device
 from covey.execute.dropout import Dropout, by_chance
 from covey.execute.effects import Executor
 from covey.execute.evaluate import OnTraining
@@ -95,11 +96,16 @@ def assemble(
     )
     _check_merges(experiment, algorithm)
     _check_hidden(algorithm, ways)
-    work = _work(experiment, fleet, module, ways)
+    device = find_device(experiment.accelerator)
+    if device.type != "cpu" and not backend.accelerates:
+        allowed = f"cpu with executor {experiment.executor}, which trains on processors"
+        raise BadValue("accelerator", experiment.accelerator, allowed)
+    work = _work(experiment, fleet, module, ways, device)
     clean = work.data
     if attack is not None:
         data = attack.poison(clean, attackers, seeds.generator(experiment.seed, 0, "poison"))
-        work = replace(work, data=data, task=make_task(work.task.layout.module, data, ways.training, ways.rule))
+        task = make_task(work.task.layout.module, data, ways.training, ways.rule, device)
+        work = replace(work, data=data, task=task)
     meters: list[Meter] = [EpochMeter(training.epochs)]
     if words["prices"]:
         meters.append(CostMeter(make_prices(words["prices"]), fleet.sizes.tolist(), training.epochs))
@@ -193,7 +199,9 @@ def _with_distances(experiment: Experiment, fleet: Fleet, word: str) -> Fleet:
     return replace(fleet, distances=found)
 
 
-def _work(experiment: Experiment, fleet: Fleet, module: torch.nn.Module | None, ways: Ways) -> Work:
+def _work(
+    experiment: Experiment, fleet: Fleet, module: torch.nn.Module | None, ways: Ways, device: torch.device
+) -> Work:
     data = fleet.data
     if data is None:
         raise BadValue("fleet", "one without data", "one with data, as covey.load_fleet makes it")
@@ -204,8 +212,8 @@ def _work(experiment: Experiment, fleet: Fleet, module: torch.nn.Module | None, 
         check_fit(module, type(module).__name__, data.shape, data.classes, dtype=dtype)
     if _leaves_one(fleet.sizes, experiment.batch):
         check_alone(module, experiment.model, data.shape, experiment.batch, dtype=dtype)
-    task = make_task(module, data, ways.training, ways.rule)
-    return Work(task, data, experiment.mode, experiment.rounds, experiment.seed)
+    task = make_task(module, data, ways.training, ways.rule, device)
+    return Work(task, data, experiment.mode, experiment.rounds, experiment.seed, experiment.stack)
 
 
 def _leaves_one(sizes: NDArray[np.int64], batch: int) -> bool:

@@ -104,6 +104,12 @@ class Experiment(BaseModel):
         None, gt=0, description="seconds without any answer after which trainings under way count as lost"
     )
     mode: Literal["auto", "one-by-one", "stacked", "compiled"] = Field("auto", description="how clients are trained")
+    stack: int | None = Field(
+        None, ge=2, description="clients in a stack, where they are stacked; a rule's number unless given; see: covey tune"
+    )
+    accelerator: Literal["cpu", "cuda", "mps", "auto"] = Field(
+        "cpu", description="where clients are trained and models scored: cpu, cuda, mps, or auto: the best there is"
+    )
 
     @classmethod
     def make(cls, settings: dict[str, Any]) -> Experiment:

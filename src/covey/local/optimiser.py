@@ -90,7 +90,7 @@ class Adam:
         state = {f"m/{name}": torch.zeros_like(p) for name, p in params.items()}
         state |= {f"v/{name}": torch.zeros_like(p) for name, p in params.items()}
         first = next(iter(params.values()))
-        return state | {"steps": torch.zeros(first.shape[:1])}
+        return state | {"steps": torch.zeros(first.shape[:1], device=first.device)}
 
     def step(self, params: Params, grads: Params, state: Params, rate: float | Tensor, active: Tensor | None) -> None:
         """One step, in place; a client that stands still counts no step."""
