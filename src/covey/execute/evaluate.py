@@ -160,7 +160,10 @@ def gradient(layout: Layout, model: Tensor, x: Tensor, y: Tensor, samples: Tenso
     """The gradient of the mean loss over these samples, flat."""
     samples = samples.to(layout.device)
     total = torch.zeros(layout.trained, device=layout.device)
-    with layout.training(model.to(layout.device, copy=True), 0) as (module, named):  # a clone, since batch statistics move
+    with layout.training(model.to(layout.device, copy=True), 0) as (
+        module,
+        named,
+    ):  # a clone, since batch statistics move
         params = list(named.values())
         for first in range(0, len(samples), BATCH):
             part = samples[first : first + BATCH]

@@ -105,7 +105,9 @@ class Experiment(BaseModel):
     )
     mode: Literal["auto", "one-by-one", "stacked", "compiled"] = Field("auto", description="how clients are trained")
     stack: int | None = Field(
-        None, ge=2, description="clients in a stack, where they are stacked; a rule's number unless given; see: covey tune"
+        None,
+        ge=2,
+        description="clients in a stack, where they are stacked; a rule's number unless given; see: covey tune",
     )
     accelerator: Literal["cpu", "cuda", "mps", "auto"] = Field(
         "cpu", description="where clients are trained and models scored: cpu, cuda, mps, or auto: the best there is"

@@ -35,7 +35,17 @@ from covey.store import Store
 log = logging.getLogger("flwr")
 
 OF_FLEETS = ("data", "clients", "partition", "edges", "samples", "windows")  # the devices are what they are
-OF_SIMULATIONS = ("executor", "mode", "stack", "accelerator", "attack", "dropout", "patience", "score_on", "score_every")
+OF_SIMULATIONS = (
+    "executor",
+    "mode",
+    "stack",
+    "accelerator",
+    "attack",
+    "dropout",
+    "patience",
+    "score_on",
+    "score_every",
+)
 
 
 class Deployment(BaseModel):
@@ -137,7 +147,11 @@ def read_settings(config: Mapping[str, Any]) -> tuple[Deployment, Experiment]:
             raise BadValue(name, given[name], "a setting of simulations; devices are what they are, leave it out")
     if deployment.experiment:
         found = read_toml(Path(deployment.experiment), given, allow_code=True)
-        unused = [name for name in (*OF_FLEETS, "executor", "mode", "stack", "accelerator") if found.pop(name, None) is not None]
+        unused = [
+            name
+            for name in (*OF_FLEETS, "executor", "mode", "stack", "accelerator")
+            if found.pop(name, None) is not None
+        ]
         if unused:
             log.info("covey: of %s, devices make no use of: %s", deployment.experiment, ", ".join(unused))
         found.pop("comparison", None)
