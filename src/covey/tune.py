@@ -6,6 +6,7 @@ anything: what comes out is for a person, or for a file of settings that a perso
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -105,10 +106,8 @@ def tune(experiment: Experiment, *, compiled: bool = True, say: Callable[[str], 
 def _first_wave(experiment: Experiment) -> tuple[Work, list[Job]]:
     backend = _Listening()
     loop = assemble(experiment, backend=backend)
-    try:
+    with contextlib.suppress(_Heard):
         loop.go(loop.begin())
-    except _Heard:
-        pass
     return backend.ears[0].work, backend.ears[0].jobs
 
 

@@ -105,14 +105,14 @@ def test_models_are_scored_in_one_place(elsewhere):
 
 
 def test_a_tensor_left_behind_is_noticed():
-    with OnePlace(), pytest.raises(AssertionError, match="mm.default of tensors in"):
+    with OnePlace(), pytest.raises(AssertionError, match=r"mm.default of tensors in"):
         torch.mm(torch.zeros(2, 2, device=META), torch.zeros(2, 2))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_an_accelerator_that_is_not_there():
     assert find_device("auto") == find_device("cpu") == torch.device("cpu")
-    with pytest.raises(BadValue, match="accelerator is 'cuda'; allowed is cpu or auto: torch .* finds no other here"):
+    with pytest.raises(BadValue, match=r"accelerator is 'cuda'; allowed is cpu or auto: torch .* finds no other here"):
         covey.run("fedavg", data="digits", clients=4, rounds=1, accelerator="cuda")
 
 

@@ -36,8 +36,8 @@ def tune(
 ) -> None:
     """Train the first clients of an experiment in every way, and say which is fastest on this machine.
 
-    A run decides by a rule, so that the same command gives the same model everywhere; the file that --to writes makes it
-    take the way that was found fastest: covey run FILE.toml.
+    A run decides by a rule, so that the same command gives the same model everywhere; with the file that --to writes it
+    takes the way that was found fastest: covey run FILE.toml.
     """
     if to is not None and (to.suffix != ".toml" or not to.absolute().parent.is_dir()):
         raise BadValue("to", str(to), "a file that ends in .toml, in a folder that exists")
@@ -95,7 +95,7 @@ def _print(wanted: Experiment, found: Tuned) -> None:
 
 
 def _write(path: Path, wanted: Experiment, way: dict[str, Any], words: str) -> None:
-    usual = Experiment().model_dump()
+    usual = Experiment.make({}).model_dump()
     given = {name: value for name, value in wanted.model_dump().items() if value != usual.get(name)}
     own = given.pop("options", {})
     lines = [f"# by covey tune: {words} was the fastest", *(_line(*pair) for pair in {**given, **way, **own}.items())]
