@@ -1,10 +1,14 @@
-"""What a fleet of 1,000 to 1,000,000 clients costs: seconds to the first round, seconds a round, and memory.
+"""What fleets of 1,000 to 1,000,000 clients cost: a run, their groups, the price of a round; seconds and memory.
 
     python -m benchmarks.scale [--json] [--clients 1000,10000,100000,1000000] [--plot scale.png]
 
-`covey.run` of FedAvg on synthetic data (20 samples a client, dirichlet:0.3), 100 clients a round, softmax regression,
-own accuracy of every client after every round. Every size is a process of its own. The seconds to the first round count
-from the start of the process, imports included; those of a round are the fastest of five.
+- `run`: `covey.run` of FedAvg on synthetic data (20 samples a client, dirichlet:0.1), 100 clients a round, softmax
+  regression, own accuracy of every client after every round: seconds from the start of the process, imports included,
+  to the first round, and seconds of a round, the fastest of five.
+- `group`: `covey group` of that many clients x 10 labels at 100 edges by cov, random and edge, from .npy to CSV.
+- `price`: `covey price fedavg` of one round in which everybody takes part, on a star, up to 100,000 clients.
+
+Everything is a process of its own, and its memory is that process's peak.
 """
 
 from __future__ import annotations
@@ -12,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,16 +23,19 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
+LARGEST_PRICE = 100_000
+GROUPINGS = ("cov", "random", "edge")
 COHORT, ROUNDS = 100, 6
-TITLES = {"first_round_seconds": "seconds to first round", "round_seconds": "seconds a round", "peak_mb": "peak MB"}
+Row = dict[str, float]
 
 
-def measure(clients: int) -> dict[str, float]:
-    """The figures of one size; `python -m benchmarks.scale` runs this in a process of its own."""
+def run(clients: int) -> Row:
+    """The figures of a run; `python -m benchmarks.scale` calls this in a process of its own."""
     begun = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + _started()
     import covey
 
@@ -45,14 +51,8 @@ def measure(clients: int) -> dict[str, float]:
             out=out,
             callbacks=[lambda _: stamps.append(time.time())],
         )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     rounds = [after - before for before, after in pairwise(stamps)]
-    return {
-        "clients": clients,
-        "first_round_seconds": round(stamps[0] - begun, 2),
-        "round_seconds": round(min(rounds), 4),
-        "peak_mb": round(peak),
-    }
+    return {"first round": round(stamps[0] - begun, 2), "a round": round(min(rounds), 4)}
 
 
 def _started() -> float:
@@ -61,15 +61,59 @@ def _started() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def draw(rows: list[dict[str, float]], path: Path) -> None:
-    """The three figures over the number of clients, all axes logarithmic."""
+def measured(command: list[str]) -> tuple[str, float, float]:
+    """What a process printed, its seconds and its peak of memory in MB."""
+    begun = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen([sys.executable, *command], stdout=out, stderr=err)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - begun
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        if process.returncode:
+            raise SystemExit(f"{' '.join(command)} failed:\n{err.read()[-3000:]}")
+        return out.read(), seconds, used.ru_maxrss / 1e3
+
+
+def of_fleet(clients: int, folder: Path) -> dict[str, Row]:
+    """All figures of fleets of one size, by what was done."""
+    said, _, peak = measured(["-m", "benchmarks.scale", "--one", str(clients)])
+    found: dict[str, Row] = {"run": {**json.loads(said.splitlines()[-1]), "peak MB": round(peak)}}
+    rng = np.random.default_rng(0)
+    labels, edges = folder / "labels.npy", folder / "edges.npy"
+    np.save(labels, rng.multinomial(20, rng.dirichlet(np.full(10, 0.1), clients)))
+    np.save(edges, rng.integers(min(100, clients // 10), size=clients))
+    for name in GROUPINGS:
+        command = ["-m", "covey", "group", str(labels), "--edges", str(edges), "--method", name, "--json"]
+        command += ["--out", str(folder / "groups.csv")]
+        _, seconds, peak = measured(command)
+        found[f"group by {name}"] = {"seconds": round(seconds, 2), "peak MB": round(peak)}
+    if clients <= LARGEST_PRICE:
+        words = ["--data", "synthetic", "--clients", str(clients), "--set", "sample=1.0", "--rounds", "1", "--json"]
+        _, seconds, peak = measured(["-m", "covey", "price", "fedavg", *words])
+        found["price a round"] = {"seconds": round(seconds, 2), "peak MB": round(peak)}
+    return found
+
+
+def draw(found: dict[int, dict[str, Row]], path: Path) -> None:
+    """Seconds and memory over the number of clients, all axes logarithmic."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 3.5), layout="constrained")
-    for axes, (name, title) in zip(figure.subplots(1, 3), TITLES.items(), strict=True):
-        axes.loglog([row["clients"] for row in rows], [row[name] for row in rows], marker="o")
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    seconds, memory = figure.subplots(1, 2)
+    for work in next(iter(found.values())):
+        sizes = [size for size, rows in found.items() if work in rows]
+        for name in found[sizes[0]][work]:
+            if name == "peak MB":
+                memory.loglog(sizes, [found[size][work][name] for size in sizes], marker="o", label=work)
+            else:
+                label = work if name == "seconds" else f"{work}, {name}"
+                seconds.loglog(sizes, [found[size][work][name] for size in sizes], marker="o", label=label)
+    for axes, title in ((seconds, "seconds"), (memory, "peak of memory, MB")):
         axes.set(xlabel="clients", title=title)
         axes.grid(alpha=0.3, which="both")
+        axes.legend(fontsize="small")
     figure.savefig(path, dpi=120)
 
 
@@ -81,25 +125,26 @@ def main() -> None:
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.one:
-        print(json.dumps(measure(args.one)))
+        print(json.dumps(run(args.one)))
         return
-    rows = []
+    found = {}
     for clients in map(int, args.clients.split(",")):
-        command = [sys.executable, "-m", "benchmarks.scale", "--one", str(clients)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"{clients} clients failed:\n{done.stderr[-3000:]}")
-        rows.append(json.loads(done.stdout.splitlines()[-1]))
+        with tempfile.TemporaryDirectory() as folder:
+            found[clients] = of_fleet(clients, Path(folder))
     if args.plot:
-        draw(rows, args.plot)
+        draw(found, args.plot)
     if args.json:
-        print(json.dumps({"fleets": rows}))
+        print(json.dumps({"fleets": [{"clients": clients, **rows} for clients, rows in found.items()]}))
         return
-    table = Table(title=f"FedAvg, {COHORT} clients a round, softmax regression, synthetic data")
-    for column in ("clients", *TITLES.values()):
-        table.add_column(column, justify="right")
-    for row in rows:
-        table.add_row(f"{row['clients']:,}", *(f"{row[name]:,}" for name in TITLES))
+    table = Table(title=f"FedAvg, {COHORT} clients a round, synthetic data; groups of clients x 10 labels")
+    for column in ("clients", "what", "seconds", "peak MB"):
+        table.add_column(column, justify="left" if column == "what" else "right")
+    for clients, rows in found.items():
+        for work, row in rows.items():
+            took = [(name, value) for name, value in row.items() if name != "peak MB"]
+            for name, value in took:
+                what = work if name == "seconds" else f"{work}, {name}"
+                table.add_row(f"{clients:,}", what, f"{value:,}", f"{row['peak MB']:,}")
     Console().print(table)
 
 

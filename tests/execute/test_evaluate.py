@@ -93,3 +93,31 @@ def test_scores_on_what_clients_train_on():
     losses = F.cross_entropy(X, Y, reduction="none"), F.cross_entropy(X.flip(1), Y, reduction="none")
     assert found.train_loss == pytest.approx(float(losses[0].sum() + losses[1][0] + losses[1][2]) / 5)
     assert found.accuracy == evaluate.LocalEvaluator(layout, data).scores([right, wrong], home).accuracy
+
+
+class Views(nn.Module):
+    """Looks at its images in a way that depends on the order of their dimensions in memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.head = nn.Conv2d(2, 3, 2), nn.Linear(12, 2)
+
+    def forward(self, x):
+        return self.head(self.conv(x).view(len(x), -1))
+
+
+@pytest.mark.parametrize("flatten", [True, False])
+def test_images_are_scored_whatever_their_order(flatten, monkeypatch):
+    monkeypatch.setattr(evaluate, "IMAGES", 3)
+    torch.manual_seed(0)
+    x, y = torch.randn(7, 2, 3, 3), torch.tensor([0, 1, 0, 1, 1, 0, 1])
+    module = nn.Sequential(nn.Conv2d(2, 3, 2), nn.Flatten(), nn.Linear(12, 2)) if flatten else Views()
+    layout = Layout(module)
+    model = layout.initial()
+    before = model.clone()
+    with torch.no_grad():
+        out = module(x)
+    right, loss = evaluate.scores(layout, model, x, y)
+    assert right.tolist() == (out.argmax(dim=1) == y).float().tolist()
+    torch.testing.assert_close(loss, F.cross_entropy(out, y, reduction="none"))
+    assert torch.equal(model, before)

@@ -111,7 +111,7 @@ class Chooser:
     @functools.cached_property
     def _channels_last(self) -> bool:
         """Whether images are trained on in the order height, width, channels: faster where there are convolutions."""
-        if self.task.x.dim() != 4 or not any(isinstance(p, nn.Conv2d) for p in self.task.layout.module.modules()):
+        if self.task.x.dim() != 4 or not self.task.layout.convolves:
             return False
         try:
             with torch.random.fork_rng(devices=[]):

@@ -22,6 +22,7 @@ from covey.merge import RunningMean
 from covey.ragged import Indices
 
 BATCH = 1000
+IMAGES = 200  # in a batch where there are convolutions, so that what lies between layers stays in the caches
 
 
 @dataclass(frozen=True)
@@ -134,14 +135,34 @@ def tensors_of(layout: Layout, *arrays: NDArray[Any]) -> tuple[Tensor, ...]:
 
 def scores(layout: Layout, model: Tensor, x: Tensor, y: Tensor, samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """For every sample: is it right (0 or 1), and its loss; `x` and `y` are where the module is."""
+    samples = None if samples is None else samples.to(layout.device)
+    model = model.to(layout.device)
+    if x.dim() == 4 and layout.convolves:
+        try:
+            return _scores(layout, model, x, y, samples, IMAGES, channels_last=True)
+        except RuntimeError:  # it looks at its tensors in a way that depends on their order (view)
+            return _scores(layout, model, x, y, samples, IMAGES)
+    return _scores(layout, model, x, y, samples, BATCH)
+
+
+def _scores(
+    layout: Layout,
+    model: Tensor,
+    x: Tensor,
+    y: Tensor,
+    samples: Tensor | None,
+    batch: int,
+    *,
+    channels_last: bool = False,
+) -> tuple[Tensor, Tensor]:
     right, losses = [], []
     count = len(y) if samples is None else len(samples)
-    samples = None if samples is None else samples.to(layout.device)
-    with torch.no_grad(), layout.loaded(model.to(layout.device)) as module:
+    with torch.no_grad(), layout.loaded(model, channels_last=channels_last) as module:
         module.eval()
-        for first in range(0, max(count, 1), BATCH):
-            part = slice(first, first + BATCH) if samples is None else samples[first : first + BATCH]
-            out, target = module(x[part]), y[part]
+        for first in range(0, max(count, 1), batch):
+            part = slice(first, first + batch) if samples is None else samples[first : first + batch]
+            inputs, target = x[part], y[part]
+            out = module(inputs.contiguous(memory_format=torch.channels_last) if channels_last else inputs)
             right.append((out.argmax(dim=1) == target).float())
             losses.append(F.cross_entropy(out, target, reduction="none"))
     return to_host(torch.cat(right)), to_host(torch.cat(losses))

@@ -47,6 +47,11 @@ class Layout:
         return to_host(torch.cat([state[name].detach().reshape(-1).float() for name in self.shapes]))
 
     @property
+    def convolves(self) -> bool:
+        """Whether there are convolutions over images in it."""
+        return any(isinstance(part, nn.Conv2d) for part in self.module.modules())
+
+    @property
     def device(self) -> torch.device:
         """Where the module is."""
         return next(self.module.parameters()).device
