@@ -216,7 +216,7 @@ def _key(name: str) -> str:
 def table(found: dict[str, dict[str, Figure]], sources: dict[str, str], work: dict[str, Any]) -> Table:
     what = f"{work['cohort']} of {work['clients']:,} clients x {work['samples']} samples, batch {work['batch']}"
     shown = Table(title=f"microseconds per client step, whole rounds of {what}; in brackets times as long as covey")
-    names = list(next(iter(found.values())))
+    names = [name for name in next(iter(found.values())) if name != "covey, evaluating"]
     for column in ("model", "data", *names, "first round of covey"):
         shown.add_column(column, justify="left" if column in ("model", "data") else "right")
     for model, figures in found.items():
@@ -231,14 +231,14 @@ def table(found: dict[str, dict[str, Figure]], sources: dict[str, str], work: di
 
 
 def draw(found: dict[str, dict[str, Figure]], work: dict[str, Any], path: Path) -> None:
-    """A group of bars a model, a bar a contender, on a log axis."""
+    """A group of bars a model, a bar a contender, on a log axis; what covey takes to evaluate is left to the table."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     names = list(next(iter(found.values())))
-    figure, axes = pyplot.subplots(figsize=(9, 1 + 0.25 * len(names) * len(found)), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(9, 1 + 0.2 * len(names) * len(found)), layout="constrained")
     height = 0.8 / len(names)
     for place, name in enumerate(names):
         micros = [1e6 * figures[name].seconds / steps(work) for figures in found.values()]

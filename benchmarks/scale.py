@@ -100,20 +100,21 @@ def draw(found: dict[int, dict[str, Row]], path: Path) -> None:
     """Seconds and memory over the number of clients, all axes logarithmic."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
     seconds, memory = figure.subplots(1, 2)
-    for work in next(iter(found.values())):
+    for number, work in enumerate(next(iter(found.values()))):
         sizes = [size for size, rows in found.items() if work in rows]
         for name in found[sizes[0]][work]:
+            values, style = [found[size][work][name] for size in sizes], "o--" if name == "a round" else "o-"
             if name == "peak MB":
-                memory.loglog(sizes, [found[size][work][name] for size in sizes], marker="o", label=work)
+                memory.loglog(sizes, values, style, color=f"C{number}")
             else:
                 label = work if name == "seconds" else f"{work}, {name}"
-                seconds.loglog(sizes, [found[size][work][name] for size in sizes], marker="o", label=label)
+                seconds.loglog(sizes, values, style, color=f"C{number}", label=label)
     for axes, title in ((seconds, "seconds"), (memory, "peak of memory, MB")):
         axes.set(xlabel="clients", title=title)
         axes.grid(alpha=0.3, which="both")
-        axes.legend(fontsize="small")
+    figure.legend(loc="outside lower center", ncols=6, fontsize="small")
     figure.savefig(path, dpi=120)
 
 
