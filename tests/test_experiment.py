@@ -249,6 +249,15 @@ def test_settings_that_were_edited_in_the_store_are_one_sentence(tmp_path, edit,
         life.resume(None, tmp_path)
 
 
+def test_a_setting_that_the_store_has_lost_is_not_replaced_by_the_usual_one(tmp_path):
+    kept = Experiment.make({"algorithm": "fedavg", "clients": 4, "samples": 20, "rounds": 2}).model_dump()
+    del kept["rounds"]
+    with Store(tmp_path) as store:
+        store.create("fedavg-digits", kept)
+    with pytest.raises(BadData, match="the settings that the store kept lack rounds"):
+        life.resume(None, tmp_path)
+
+
 def test_a_fleet_that_was_given_must_be_given_again(tmp_path):
     fleet = small_fleet([6, 9])
     with full_disk(after=1), pytest.raises(RunFailed):

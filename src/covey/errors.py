@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -44,6 +44,16 @@ class BadValue(CoveyError, ValueError):
     def __init__(self, field: str, value: object, allowed: str) -> None:
         self.field, self.value, self.allowed = field, value, allowed
         super().__init__(f"{field} is {shown(value)}; allowed is {allowed}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made again in another process, with the value as it is shown, for it may be anything."""
+        return _remade, (type(self), str(self), self.field, shown(self.value), self.allowed)
+
+
+def _remade(kind: type[BadValue], text: str, field: str, value: str, allowed: str) -> BadValue:
+    error = kind.__new__(kind, text)
+    error.field, error.value, error.allowed = field, value, allowed
+    return error
 
 
 class UnknownName(BadValue, LookupError):

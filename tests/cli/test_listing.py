@@ -222,3 +222,13 @@ def test_details_out_of_a_forged_checkpoint(small, covey, tmp_path, field, value
     found = covey("show", run, "--json").json
     assert found["damage"] == "the newest checkpoint does not say in a way that can be read who has which model"
     assert found["model_of"] is None
+
+
+def test_names_of_settings_out_of_a_strangers_store_reach_no_terminal(covey, tmp_path):
+    with Store(tmp_path / "runs") as store:
+        store.create("one", {"algorithm": "fedavg", "options": {"\x9d\x05[/s]": 1}})
+        store.create("two", {"algorithm": "fedavg"})
+    said = covey("list")
+    assert said.code == 0
+    assert "[/s]" in said.out
+    assert not set("\x9d\x05") & set(said.out)

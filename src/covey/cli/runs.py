@@ -105,7 +105,7 @@ def runs_table(rows: list[dict[str, Any]], width: int) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in kept:
         side: Literal["left", "right"] = "right" if name in NUMBERS else "left"
-        table.add_column(_title(name), overflow="fold", justify=side)
+        table.add_column(plain(_title(name)), overflow="fold", justify=side)
     for number in range(len(rows)):
         table.add_row(*(plain(cells[name][number]) for name in kept))
     return table

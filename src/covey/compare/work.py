@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -87,6 +88,11 @@ def _at_once(cells: Sequence[Cell], out: str | Path, jobs: int, ends: Ends) -> I
             for future in as_completed(asked):
                 found[asked[future]] = done = future.result()
                 ends(done)
+        except BrokenProcessPool:
+            raise RunFailed(
+                "a process that made runs was ended from outside, perhaps for want of memory; the same command goes on "
+                "with what is missing, with fewer --jobs"
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

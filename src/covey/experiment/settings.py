@@ -17,6 +17,7 @@ from covey.words import split
 ON_NETWORK = ("link", "trunk", "device", "server_device", "stragglers", "day", "group_operation")
 OF_COMPARISONS = ("comparison", "paper", "figures", "picture", "scale")  # tables of a file that a run has no use for
 BY_FILE = ("index", "counts")  # partitions that say themselves who there is
+LATER = ("stack", "accelerator")  # settings that stores of the first version do not have
 GIVEN = "given"  # the partition of a run whose fleet was handed over as an object
 
 
@@ -147,6 +148,9 @@ class Experiment(BaseModel):
     @classmethod
     def again(cls, kept: dict[str, Any]) -> Experiment:
         """The experiment that a store kept; its database may have been edited since."""
+        for name in cls.model_fields:
+            if name not in kept and name not in LATER:
+                raise BadData(f"the settings that the store kept lack {name}; they are not those the run began with")
         try:
             return cls(**kept)
         except ValidationError as error:
