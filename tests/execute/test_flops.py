@@ -53,3 +53,9 @@ def test_a_frozen_model_has_no_backward_pass():
     model = nn.Linear(4, 2).requires_grad_(False)
     flops = count_flops(model, torch.ones(1, 4))
     assert (flops.forward, flops.backward, flops.training) == (16, 0, 16)
+
+
+def test_a_network_with_batch_statistics_is_counted_on_one_sample():
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    assert count_flops(model, torch.zeros(1, 3)).forward == 2 * 3 * 4
+    assert model.training  # as it was

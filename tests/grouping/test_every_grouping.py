@@ -169,6 +169,14 @@ def test_one_client_is_one_group(name):
     assert run(name, [[3, 4]], inputs).groups == ((0,),)
 
 
+@pytest.mark.parametrize(("name", "option"), [("qcid", "explore"), ("cov", "max_cov"), ("kmedoids", "alpha_iid")])
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_options_that_are_no_numbers_are_refused(name, option, value):
+    labels, inputs = np.ones((5, 2), dtype=int), inputs_for(5, np.random.default_rng(0))
+    with pytest.raises(BadValue, match=f"{option} is {value}; allowed is a finite number"):
+        run(name, labels, inputs, **{option: value})
+
+
 @every
 @pytest.mark.parametrize("how", [{"groups": 6}, {"groups": 0}, {"min_size": 6}, {"min_size": 0}])
 def test_more_groups_than_clients_is_one_clear_error(name, how):

@@ -48,6 +48,8 @@ def test_edges_are_optional_and_columns_in_any_order(file):
         ("client,cat\nada,nan\n", "line 2, column 'cat': 'nan' is not a whole number"),
         ("client,cat\nada,1e3\n", "line 2, column 'cat': '1e3' is not a whole number"),
         ("client,cat\nada,\n", "line 2, column 'cat': '' is not a whole number"),
+        ('client,cat,dog\nada,",",1\n', "line 2, column 'cat': ',' is not a whole number"),
+        ('client,cat,dog\nada,"1,2",1\n', "line 2, column 'cat': '1,2' is not a whole number"),
         ("client,cat\nada,9999999999999999999\n", "is not a whole number"),
         ("client,cat\nada,1\n\nbob,2\nada,3\n", "line 5: client 'ada' is on line 2 already"),
         ("client,cat\n,1\n", "line 2: the client has no name"),

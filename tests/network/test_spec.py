@@ -101,6 +101,11 @@ def test_csv_with_units_roles_and_a_default(tmp_path):
     assert network_from(str(path), [0, 0], link=Link(7.0, 0.25)).hosts == ("a", "b")
 
 
+def test_graphml_whose_attributes_have_no_type(tmp_path):
+    (tmp_path / "a.graphml").write_text(GRAPHML.format(type="string", value="5e6").replace(' attr.type="string"', ""))
+    assert set(read(tmp_path / "a.graphml").capacity.tolist()) == {5e6}
+
+
 def test_graphml(tmp_path):
     graph: nx.Graph[str] = nx.Graph()
     graph.add_edge("a", "b", capacity="8Mbps", latency="1ms")

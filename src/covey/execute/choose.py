@@ -137,14 +137,10 @@ class Chooser:
     def work(self) -> float:
         """Operations of one client's step, forward and backward."""
         module, sample = self.task.layout.module, self.task.x[:1]
-        training = module.training
-        module.eval()  # a single sample has no statistics
         try:
             flops = count_flops(module, sample)
         except (RuntimeError, NotImplementedError):  # it looks at its numbers, which meta tensors do not have
             flops = count_flops(module, sample, device="cpu")
-        finally:
-            module.train(training)
         return flops.training * self.task.deck.batch
 
     @property

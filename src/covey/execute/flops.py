@@ -39,7 +39,7 @@ def count_flops(model: nn.Module, batch: Tensor, *, device: str = "meta") -> Flo
     """
     from torch.utils.flop_counter import FlopCounterMode  # here, for networks alone do not need torch
 
-    model, batch = copy.deepcopy(model).to(device), batch.to(device)
+    model, batch = copy.deepcopy(model).to(device).eval(), batch.to(device)  # a single sample has no statistics
     with FlopCounterMode(display=False) as counter:
         out = model(batch)
         forward = counter.get_total_flops()

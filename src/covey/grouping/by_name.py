@@ -8,6 +8,7 @@ renamed (up to an exchange of clients that are alike in everything the grouping 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -62,6 +63,9 @@ def group(
     for option in given.keys() - INPUTS.keys() - accepted.keys():
         allowed = f"one that grouping {name!r} has: {', '.join(options(name)) or 'none'}"
         raise BadValue("option", option, allowed)
+    for option in given.keys() - INPUTS.keys():
+        if isinstance(given[option], float) and not math.isfinite(given[option]):
+            raise BadValue(option, given[option], "a finite number")
     if max_size is not None and "max_size" not in accepted:
         raise BadValue("max_size", max_size, f"nothing for grouping {name!r}, which knows no limit")
     inside = edges if within_edges and not keeps_to_edges(name) else None

@@ -233,7 +233,7 @@ def _counts(path: str | Path, batch: Rows, columns: Sequence[int], names: Sequen
     """The counts in these rows; all digits at once where nothing is odd about them, which is many times faster."""
     cells = [row[j] for _, row in batch for j in columns]
     text = ",".join(cells)
-    plain = text.isascii() and text.replace(",", "").isdigit() and all(cells)
+    plain = text.isascii() and text.replace(",", "").isdigit() and all(cells) and text.count(",") == len(cells) - 1
     if plain and (counts := np.fromstring(text, dtype=np.int64, sep=",")).max() < MOST:
         return counts.reshape(len(batch), -1)
     picked = [[row[j].strip() for j in columns] for _, row in batch]

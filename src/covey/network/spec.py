@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,7 +179,9 @@ def _read_csv(path: Path) -> Graph:
 
 
 def _read_graphml(path: Path) -> Graph:
-    graph: Graph = nx.read_graphml(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of attributes without a type, which are read as text and checked
+        graph: Graph = nx.read_graphml(path)
     check_links("network", str(path), graph.number_of_edges())
     for _, _, data in graph.edges(data=True):
         data.update({key: _number(data[key]) for key in ("capacity", "latency") if key in data})
