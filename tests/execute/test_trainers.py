@@ -298,10 +298,10 @@ def test_what_is_remembered_does_not_depend_on_the_rate_of_a_job(way, optimiser)
 
 def test_dropout_inside_a_network_is_drawn_anew_at_every_visit():
     module = nn.Sequential(nn.Linear(4, 30), nn.Dropout(0.5), nn.Linear(30, 3))
-    task = task_of(module, optimiser=Sgd(), batch=0)
+    task = task_of(module, optimiser=Sgd(), sizes=[1, 2])
     model = task.layout.initial()
     once, again, later = (
-        trained(OneByOne(task), [Job(2, model, rate=0.1, visit=visit, key=KEY)])[0].model for visit in (0, 0, 1)
+        trained(OneByOne(task), [Job(0, model, rate=0.1, visit=visit, key=KEY)])[0].model for visit in (0, 0, 1)
     )
     assert torch.equal(once, again)
-    assert not torch.equal(once, later)  # the batch is all samples, so that nothing else differs
+    assert not torch.equal(once, later)  # the client has one sample, so that nothing else differs
