@@ -82,7 +82,7 @@ def test_numbers_have_the_type_of_their_field():
         ("step:1," + "9" * 19, "allowed is a whole number of at most 18 digits"),
         ("step:1,clip=soft", "clip of step is 'soft'; allowed is a number"),
         ("step:1,nesterov=maybe", "nesterov of step is 'maybe'; allowed is true or false"),
-        ("step:1,kind=sign", "kind of step is 'sign'; allowed is one of plain, signed .did you mean 'signed'"),
+        ("step:1,kind=sign", "kind of step is 'sign'; allowed is one of signed .did you mean 'signed'.., plain"),
         ("step:1,rate=2", "rate is set twice"),
         ("step:rate=1,2", "'2' has no name and stands after one that has"),
         ("step:1,2,true,plain,x,3,4", "'4' is one value too many"),

@@ -18,10 +18,10 @@ WIDTH, PATIENCE = 80, 300.0
 PROMPT = "$ "
 COMMANDS = (
     "covey compare fedavg tornadoes fedgsp --out demo",
-    "covey run fedgsp --rounds 30 --name growing --tag first",
-    "covey run fedgsp --rounds 30 --lr 0.05 --tag first",
+    "covey run fedgsp --rounds 12 --name growing --tag first",
+    "covey run fedgsp --rounds 12 --lr 0.05 --tag first",
     "covey list --sort accuracy",
-    "covey show growing --plot growing.png | tail -n 12",
+    "covey show growing --plot growing.png",
     "covey sweep fedavg --set lr=0.05,0.1,0.2 --set epochs=1,2 --seeds 2 --rounds 5",
     "covey group fleet.csv --method cov --min-size 5 --out groups.csv",
     "covey price star-stars --fleet fleet.csv --groups groups.csv --network tree:4",

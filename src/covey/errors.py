@@ -57,18 +57,18 @@ def _remade(kind: type[BadValue], text: str, field: str, value: str, allowed: st
 
 
 class UnknownName(BadValue, LookupError):
-    """A name that nothing is registered under; says which name is nearest.
+    """A name that nothing is registered under; the nearest name comes first.
 
     >>> raise UnknownName("algorithm", "fedavgg", ["fedavg", "ring"])
     Traceback (most recent call last):
-    covey.errors.UnknownName: algorithm is 'fedavgg'; allowed is one of fedavg, ring (did you mean 'fedavg'?)
+    covey.errors.UnknownName: algorithm is 'fedavgg'; allowed is one of fedavg (did you mean 'fedavg'?), ring
     """
 
     def __init__(self, field: str, value: str, known: Iterable[str]) -> None:
         names = sorted(known)
         near = difflib.get_close_matches(value, names, n=1, cutoff=0.5)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
-        super().__init__(field, value, f"one of {', '.join(names)}{hint}")
+        told = [f"{name} (did you mean {name!r}?)" for name in near] + [name for name in names if name not in near]
+        super().__init__(field, value, f"one of {', '.join(told)}")
 
 
 class BadPlan(CoveyError, ValueError):

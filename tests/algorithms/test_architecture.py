@@ -225,7 +225,7 @@ def test_every_shape_has_a_name_of_its_own(shape):
         ({"sample": 0}, "sample is 0; allowed is a number greater than 0"),
         ({"sketch": "Star"}, "setting of architecture is 'sketch'; allowed is one of chains, "),
         ({"keeps_updates": True}, "setting of architecture is 'keeps_updates'; allowed is one of chains, "),
-        ({"tau3": 2}, "setting of architecture is 'tau3'; allowed is one of chains, "),
+        ({"tau3": 2}, "setting of architecture is 'tau3'; allowed is one of tau2 (did you mean 'tau2'?), chains, "),
     ],
 )
 def test_settings_that_are_refused(options, sentence):

@@ -72,6 +72,7 @@ def test_tables_fit_the_terminal(compare, monkeypatch, columns):
     ("words", "sentence"),
     [
         (["fedavgg"], "algorithm is 'fedavgg'"),
+        (["fedavg", "--set", "clients=many"], "clients is 'many'"),
         (["fedavg", "--set", "ring.epochs=2"], "run is 'ring'"),
         (["fedavg", "--set", "nope=2"], "setting is 'nope'"),
         (["fedavg", "--budget", "money"], "budget is 'money'"),

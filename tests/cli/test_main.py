@@ -54,7 +54,7 @@ from covey.cli.progress import Watch
             "run is 'fedavg-digits-1'; allowed is the name of a run; the store in runs has",
         ),
         (["resume"], "the store in runs has no unfinished run; start one with: covey run fedavg"),
-        (["list", "algorithm"], "list is 'algorithm'; allowed is one of algorithms, "),
+        (["list", "algorithm"], "list is 'algorithm'; allowed is one of algorithms (did you mean 'algorithms'?), "),
         # what typer finds out
         (["run", "fedavg", "--rounds", "many"], "Invalid value for '--rounds': "),
         (["run", "fedavg", "--roundz", "3"], "No such option"),
@@ -81,7 +81,9 @@ def test_bad_input_is_one_sentence_and_exit_code_2(covey, words, sentence):
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
 def test_the_nearest_match_is_named(covey, words, nearest):
-    assert covey(*words).complaint.endswith(f"(did you mean '{nearest}'?)")
+    assert (
+        covey(*words).complaint.partition("allowed is one of ")[2].startswith(f"{nearest} (did you mean '{nearest}'?)")
+    )
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,9 @@ def test_resuming(covey, small):
     first = small("fedavg", "--json").json
     assert covey("resume", first["run"], "--json").json == first
     assert covey("resume").complaint.startswith("the store in runs has no unfinished run")
-    assert covey("resume", "fedavg-digits-2").complaint.endswith("(did you mean 'fedavg-digits-1'?)")
+    assert covey("resume", "fedavg-digits-2").complaint.endswith(
+        "one of fedavg-digits-1 (did you mean 'fedavg-digits-1'?)"
+    )
 
 
 def test_the_store_may_be_named_in_the_environment(small, monkeypatch, tmp_path):

@@ -33,6 +33,12 @@ def test_every_combination_sorted_by_score(sweep, tmp_path):
         assert len(store.runs()) == 2 * 3 * 2  # the second command made none
 
 
+def test_what_is_set_goes_before_options(sweep, tmp_path):
+    assert sweep("fedavg", "--batch", 7, "--set", "batch=5", "--set", "lr=0.1,0.2", "--json").code == 0
+    with Store(tmp_path / "runs") as store:
+        assert {record.config["batch"] for record in store.runs()} == {5}
+
+
 def test_a_sweep_of_a_file(covey, tmp_path):
     text = 'clients = 4\nsamples = 20\nrounds = 1\nmode = "one-by-one"\nedges = 1\n[sweep]\nlr = [0.1, 0.2]\n'
     (tmp_path / "a.toml").write_text(text)

@@ -44,7 +44,7 @@ def test_python_and_text_make_equal_partitions():
     [
         ("dirichlet", r"partition is 'dirichlet'; allowed is dirichlet:0\.1 or .*alpha is missing"),
         ("dirichlet:0.1,20", "one value too many"),
-        ("dirichlet:0.1,minimum=2", "setting of dirichlet is 'minimum'; allowed is one of alpha, max, min"),
+        ("dirichlet:0.1,minimum=2", "setting of dirichlet is 'minimum'; allowed is one of min .*, alpha, max"),
         ("dirichlet:0", "alpha is 0.0; allowed is a number above 0"),
         ("dirichlet:-1", "alpha is -1"),
         ("dirichlet:inf", "alpha of dirichlet is 'inf'; allowed is a number"),

@@ -304,6 +304,8 @@ def test_all_that_is_refused_is_kept(store):
         ({"config": "[]"}, "no JSON object in its settings"),
         ({"config": "[" * 100_000}, "maximum recursion depth"),
         ({"config": '{"a": ' + "9" * 5000 + "}"}, "no JSON in its settings"),
+        ({"config": '{"lr": -Infinity}'}, "no JSON in its settings"),
+        ({"config": '{"lr": 1e999}'}, "no JSON in its settings"),
         ({"config": b"\xff\xfe"}, "no text in its settings"),
         ({"summary": "null"}, "no JSON object in its summary"),
         ({"summary": b"{}"}, "no text in its summary"),

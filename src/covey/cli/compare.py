@@ -152,7 +152,9 @@ def _comparison(
     for name in names:
         usual = {key: value for key, value in OWN.get(name, {}).items() if key not in shared}
         runs.append({"algorithm": name, **usual, **own[name]})
-    edges = shared.get("edges") or _edges_of(str(shared.get("partition"))) or min(5, shared.get("clients") or 5)
+    clients = shared.get("clients")
+    few = min(5, clients) if isinstance(clients, int) and clients > 0 else 5  # what is no number is refused below
+    edges = shared.get("edges") or _edges_of(str(shared.get("partition"))) or few
     return Comparison.make({"network": f"tree:{edges}", **shared}, runs, **{"budget": "traffic", **terms})
 
 

@@ -168,7 +168,8 @@ def _complain(sentence: str) -> int:
         said = f"covey: {visible(sentence)}"
         said = said if len(said) <= LONGEST else f"{said[: LONGEST - 3]}..."
         with contextlib.suppress(OSError):  # where nothing can be said, the exit code has to do
-            Console(stderr=True, highlight=False, soft_wrap=True).print(said, markup=False, emoji=False)
+            screen = Console(stderr=True, highlight=False)
+            screen.print(said, markup=False, emoji=False, soft_wrap=not screen.is_terminal)  # a program reads one line
     return 2
 
 

@@ -107,7 +107,7 @@ def rows_of(comparison: Comparison, done: Sequence[Done], amount: float | None) 
         return rows, None
     target = terms.target
     if target is None:
-        first = [_scores(rounds, terms.tail)[terms.score] for rounds in within[comparison.entries[0].name]]
+        first = [_scores(rounds, terms.tail).get(terms.score) for rounds in within[comparison.entries[0].name]]
         reached = [score for score in first if score is not None]
         target = math.floor(100 * statistics.fmean(reached)) / 100 if reached else None
     targets = [target] * len(terms.seeds)
@@ -144,7 +144,7 @@ def _targets(comparison: Comparison, entry: Entry, within: Mapping[str, Sequence
     """What the first run with the same swept settings has reached, seed by seed."""
     alike = [e for e in comparison.entries if {**e.labels, "run": ""} == {**entry.labels, "run": ""}]
     terms = comparison.terms
-    return [_scores(rounds, terms.tail)[terms.score] for rounds in within[alike[0].name]]
+    return [_scores(rounds, terms.tail).get(terms.score) for rounds in within[alike[0].name]]
 
 
 def _add_speedup(comparison: Comparison, rows: Sequence[Row]) -> None:
@@ -193,7 +193,7 @@ def _add_equal_traffic(rows: Sequence[Row], score: str) -> None:
         of_seed = [(row, row.within[row.seeds.index(seed)]) for row in rows]
         least = min((rounds[-1][metric] for _, rounds in of_seed if rounds), default=0.0)
         for row, rounds in of_seed:
-            row.values.setdefault("at_equal_traffic", []).append(_scores(_within(rounds, metric, least), 1)[score])
+            row.values.setdefault("at_equal_traffic", []).append(_scores(_within(rounds, metric, least), 1).get(score))
 
 
 def _within(rounds: Rounds, metric: str, amount: float | None) -> Rounds:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -121,7 +122,7 @@ def make_record(run: object, created: object, status: object, config: object, su
         raise ValueError(f"created is {created!r:.60}")
     if status not in STATUSES:
         raise ValueError(f"its status is {status!r:.60}")
-    return RunRecord(run, created, str(status), _object(config, "settings"), _object(summary, "summary"))
+    return RunRecord(run, created, str(status), _object(config, "settings", _finite), _object(summary, "summary"))
 
 
 def _round(round: object, metrics: object) -> RoundRow:
@@ -140,12 +141,19 @@ def _event(round: object, time: object, kind: object, text: object) -> dict[str,
     return event
 
 
-def _object(text: object, name: str) -> dict[str, Any]:
-    """What JSON says, which has to be an object."""
+def _finite(text: str) -> float:
+    """A number of JSON, which Python also takes without an end."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number
+
+
+def _object(text: object, name: str, number: Callable[[str], float] = float) -> dict[str, Any]:
+    """What JSON says, which has to be an object; `number` reads its numbers."""
     if not isinstance(text, str):
         raise ValueError(f"no text in its {name}")
     try:
-        found = json.loads(text)
+        found = json.loads(text, parse_float=number, parse_constant=number)
     except ValueError:
         raise ValueError(f"no JSON in its {name}") from None
     if not isinstance(found, dict):
