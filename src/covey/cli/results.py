@@ -114,6 +114,8 @@ def print_result(screen: Console, result: Result) -> None:
 
 def _is_told(column: str, rows: Sequence[Row]) -> bool:
     """Whether a column says something; what only some runs count is left to `--json`."""
+    if column == "at_equal_traffic" and len({row.mean("traffic_bytes") for row in rows}) == 1:
+        return False  # all have sent as much
     counted = [row for row in rows if row.values.get("rounds", [None]) != [None]]
     return any(row.reached(column) for row in rows) and all(column in row.values for row in counted)
 
