@@ -121,3 +121,20 @@ def test_images_are_scored_whatever_their_order(flatten, monkeypatch):
     assert right.tolist() == (out.argmax(dim=1) == y).float().tolist()
     torch.testing.assert_close(loss, F.cross_entropy(out, y, reduction="none"))
     assert torch.equal(model, before)
+
+
+def test_gradients_do_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(4000, 300)).astype(np.float32), rng.integers(0, 10, 4000)
+    data = FleetData("d", x, y, x[:1], y[:1], (np.arange(4000),), (np.arange(0),), 10)
+    layout = Layout(nn.Linear(300, 10))
+    before = torch.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            found.append(evaluate.LocalEvaluator(layout, data).gradients(layout.initial(), [0]))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(*found)

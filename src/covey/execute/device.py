@@ -33,6 +33,17 @@ def find_device(accelerator: str) -> torch.device:
     return torch.device(accelerator)
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """What torch computes in the block does not depend on how many threads it has."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def to_host(tensor: Tensor) -> Tensor:
     """The tensor in the processor's memory."""
     return tensor.cpu()

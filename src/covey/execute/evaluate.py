@@ -15,7 +15,7 @@ import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor
 
-from covey.execute.device import to_host
+from covey.execute.device import one_thread, to_host
 from covey.execute.layout import Layout
 from covey.fleet import FleetData
 from covey.merge import RunningMean
@@ -96,9 +96,13 @@ class LocalEvaluator:
         return np.stack([per_client(column, own.sizes) for column in columns], axis=1)
 
     def gradients(self, model: Tensor, clients: Sequence[int]) -> NDArray[np.float32]:
-        """Every client's full-data gradient at that model: clients x parameters."""
+        """Every client's full-data gradient at that model: clients x parameters.
+
+        Groups are made of them, so they are the same to the bit on any number of threads.
+        """
         parts = [torch.from_numpy(self.data.train_of[i]) for i in clients]
-        return torch.stack([gradient(self.layout, model, self.x, self.y, part) for part in parts]).numpy()
+        with one_thread():
+            return torch.stack([gradient(self.layout, model, self.x, self.y, part) for part in parts]).numpy()
 
 
 class OnTraining:
