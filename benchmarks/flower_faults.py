@@ -157,11 +157,11 @@ def joining(federation, folder):
 
 def server_app_killed(federation, folder):
     """The ServerApp is killed in mid-run and the run resumed."""
-    federation.run(folder / "app", {"run": "cut", "nodes": 2, "rounds": 3})
+    federation.run(folder / "app", {"run": "cut", "nodes": len(FAULTS) - 1, "rounds": 3})
     until(lambda: rounds_of(folder, "cut"), "a round")
     kill_server_app(federation)
     before = rounds_of(folder, "cut")
-    finish(federation, federation.run(folder / "app", {"run": "cut", "nodes": 2, "resume": True}), "the resumed run")
+    finish(federation, federation.run(folder / "app", {"run": "cut", "resume": True}), "the resumed run")
     summary, log = outcome(folder, "cut")
     said = [text for _, text in log if text.startswith("after round")]
     yield f"ServerApp killed after round {before}, resumed", f"{summary['status']}, {summary['rounds']} rounds", said[0]
@@ -169,13 +169,13 @@ def server_app_killed(federation, folder):
 
 def link_killed(federation, folder):
     """The SuperLink is killed and started again; the run is then resumed."""
-    federation.run(folder / "app", {"run": "link", "nodes": 2, "rounds": 3})
+    federation.run(folder / "app", {"run": "link", "nodes": len(FAULTS) - 1, "rounds": 3})
     until(lambda: rounds_of(folder, "link"), "a round")
     os.killpg(federation.link.pid, signal.SIGKILL)
     federation.link.wait()
     before = rounds_of(folder, "link")
     federation.start_link()
-    finish(federation, federation.run(folder / "app", {"run": "link", "nodes": 2, "resume": True}), "the resumed run")
+    finish(federation, federation.run(folder / "app", {"run": "link", "resume": True}), "the resumed run")
     summary, log = outcome(folder, "link")
     said = [text for _, text in log if text.startswith("after round")]
     yield (

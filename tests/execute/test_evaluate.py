@@ -137,4 +137,4 @@ def test_gradients_do_not_depend_on_the_number_of_threads():
             assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
-    assert np.array_equal(*found)
+    assert np.array_equal(found[0], found[1])

@@ -1,5 +1,7 @@
 """Whole runs on devices in this process: Flower's messages and apps without processes between them."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -13,8 +15,10 @@ from covey.execute.effects import Job
 from covey.experiment import Experiment
 from covey.experiment.life import try_out
 from covey.flower import App
+from covey.flower import crew as crews
 from covey.flower.client import Device
 from covey.flower.crew import Loss
+from covey.flower.post import Post
 from covey.flower.records import Terms
 from covey.flower.server import Headquarters, read_settings
 from covey.store import Store
@@ -251,6 +255,18 @@ def test_a_run_is_resumed_with_nodes_that_were_started_again(tmp_path):
     torch.testing.assert_close(model_of(tmp_path / "cut", run)[0], model_of(tmp_path / "whole", whole)[0])
     sent = [from_bytes(data) for _, kind, way, data in again.said if kind == "train" and way == "to"]
     assert all("memory" in records for records in sent)  # nodes that are new are told what they remember
+
+
+def test_a_run_that_goes_on_waits_for_its_own_devices(monkeypatch):
+    monkeypatch.setattr(crews, "LOOK", 0.01)
+    grid = federation(nodes=range(3))
+    everybody, looks = grid.get_node_ids(), itertools.count()
+    monkeypatch.setattr(grid, "get_node_ids", lambda: everybody if next(looks) > 3 else everybody[:2])
+    crew = crews.Crew(Post(grid, 60.0))
+    crew.wait(2, 30, ["2"])
+    assert "2" in crew.hellos
+    crew.wait(2, 0.1, ["nobody"])  # until the time is over
+    assert sorted(crew.hellos) == ["0", "1", "2"]
 
 
 def test_who_comes_late_and_is_unknown_is_noted(tmp_path):

@@ -7,7 +7,7 @@ whose node was started again goes on where it was. Nodes come and go; who is los
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -69,12 +69,16 @@ class Crew:
         self.look()
         return self._node_of.get(self.names[client])
 
-    def wait(self, nodes: int, seconds: float) -> None:
-        """Until so many devices have said hello, or the time is over."""
+    def wait(self, nodes: int, seconds: float, names: Collection[str] = ()) -> None:
+        """Until so many devices have said hello, those of `names` among them, or the time is over."""
+
+        def there() -> bool:
+            return len(self._node_of) >= nodes and all(name in self._node_of for name in names)
+
         end = time.monotonic() + seconds
-        while len(self._node_of) < nodes and time.monotonic() < end:
+        while not there() and time.monotonic() < end:
             self.look()
-            self.post.work(lambda: len(self._node_of) >= nodes, timeout=min(LOOK, max(0.0, end - time.monotonic())))
+            self.post.work(there, timeout=min(LOOK, max(0.0, end - time.monotonic())))
 
     def begin(self, names: Sequence[str] | None = None) -> None:
         """From now on these are the clients, in this order; all who have come, unless given."""

@@ -87,10 +87,11 @@ class Headquarters:
         deployment, experiment = read_settings(config)
         post = Post(grid, deployment.deadline)
         crew = Crew(post)
-        crew.wait(deployment.nodes, deployment.wait)
         names: list[str] = []
         if deployment.resume:
             experiment, names, labels = _kept(deployment)
+        crew.wait(deployment.nodes, deployment.wait, names)
+        if names:
             crew.begin(names)
         if not names:
             if not crew.hellos:
