@@ -6,6 +6,7 @@ import json
 import threading
 import time
 
+from covey.experiment import Experiment
 from covey.store import Store
 from covey.ui.app import make_app
 from covey.ui.command import bind, server_of
@@ -62,7 +63,8 @@ def made_up(out, count=3, *, status="finished", **config):
     names = []
     with Store(out) as store:
         for number in range(count):
-            settings = {"algorithm": "fedavg", "data": "digits", "rounds": 4, "seed": number, "options": {}, **config}
+            usual = Experiment.make({"rounds": 4, "seed": number}).model_dump(mode="json")
+            settings = {**usual, **config}
             run = store.create(f"{settings['algorithm']}-digits", settings)
             for r in range(1, 5):
                 scores = {"accuracy": 0.2 * r, "own_accuracy": 0.1 * r, "loss": 1 / r}
