@@ -245,7 +245,7 @@ function groupsPage() {
   byId("csv").addEventListener("change", async (event) => {
     const [file] = event.target.files;
     if (!file) return;
-    if (file.size > 4_000_000) { say(`${file.name} has ${size(file.size)}; at most 4 MB can be loaded here, and covey group takes any`); return; }
+    if (file.size > 4_000_000) { turn += 1; byId("after").classList.remove("busy"); say(`${file.name} has ${size(file.size)}; at most 4 MB can be loaded here, and covey group takes any`); return; }
     csv = await file.text();
     byId("built").hidden = true;
     byId("builtin").hidden = false;
