@@ -32,6 +32,8 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import repeat
 from pathlib import Path
 
 from tools.mutants.mutate import Mutant, mutants
@@ -76,11 +78,15 @@ def main() -> None:
     for name in FIRST:
         importlib.import_module(name)
     ends, began = {name: Counter[str]() for name in drawn}, time.monotonic()
-    with multiprocessing.get_context("fork").Pool(args.workers, own_copy) as pool:
-        pool.starmap(check_passing, [(test, args.seconds) for test in own_tests(drawn)], chunksize=1)
+    fork = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(args.workers, fork, own_copy) as pool:  # whose workers, unlike a Pool's, may have children
+        own = own_tests(drawn)
+        list(pool.map(check_passing, own, repeat(args.seconds, len(own))))
+        print(f"{len(own)} files of tests pass without a fault, {time.monotonic() - began:.0f} s", file=sys.stderr)
         deadline = began + 60 * args.minutes
         jobs = [(name, mutant, args.seconds, deadline) for name, some in drawn.items() for mutant in some]
-        for name, mutant, end in pool.imap_unordered(try_out, jobs):
+        for done in as_completed([pool.submit(try_out, job) for job in jobs]):
+            name, mutant, end = done.result()
             if end == "not tried":
                 continue
             ends[name][end] += 1
@@ -166,7 +172,7 @@ def check_passing(test: str, seconds: int) -> None:
     """Tests that fail without a fault would notice everything."""
     end, said = run_tests([test], seconds)
     if end != "survived":
-        raise SystemExit(f"{said}\n{test} does not pass without a fault")
+        raise RuntimeError(f"{said}\n{test} does not pass without a fault")
 
 
 def try_out(job: tuple[str, Mutant, int, float]) -> tuple[str, Mutant, str]:
