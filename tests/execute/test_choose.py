@@ -24,15 +24,6 @@ class Recurrent(nn.Module):
         return self.head(self.lstm(x[:, :, None])[0][:, -1])
 
 
-class Normed(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm, self.head = nn.BatchNorm1d(4), nn.Linear(4, 3)
-
-    def forward(self, x):
-        return self.head(self.norm(x))
-
-
 class Dropping(nn.Module):
     def __init__(self):
         super().__init__()
@@ -68,7 +59,7 @@ class Branching(nn.Module):
 @pytest.mark.parametrize("mode", ["auto", "stacked", "compiled"])
 @pytest.mark.parametrize(
     ("module", "reason"),
-    [(Recurrent, "performance drop"), (Normed, "it has batch statistics"), (Dropping, "random"), (Branching, "item")],
+    [(Recurrent, "performance drop"), (Dropping, "random"), (Branching, "item")],
 )
 def test_what_does_not_vectorise_is_trained_one_by_one_and_says_why_once(module, reason, mode):
     task = task_of(module(), batch=5, sizes=[7, 9, 10, 12])
@@ -127,7 +118,9 @@ def test_large_steps_are_trained_side_by_side(monkeypatch):
     task = task_of(batch=8)
     monkeypatch.setattr(choose, "FILLS_A_CORE", Chooser(task).work)
     assert chosen(task, workers=3) == Way("one-by-one", 1, workers=1)  # they do not keep a worker busy
-    monkeypatch.setattr(choose, "KEEPS_A_WORKER_BUSY", 8 * task.layout.size)  # batches of 8
+    monkeypatch.setattr(choose, "KEEPS_A_WORKER_BUSY", Chooser(task).work + 1)
+    assert chosen(task, workers=3) == Way("one-by-one", 1, workers=1)
+    monkeypatch.setattr(choose, "KEEPS_A_WORKER_BUSY", Chooser(task).work)
     assert chosen(task, workers=3) == Way("one-by-one", 1, workers=3)
     assert chosen(task, workers=3, jobs=jobs_of(task)[:1]) == Way("one-by-one", 1, workers=1)
     assert chosen(task, mode="stacked").mode == "stacked"
@@ -154,6 +147,24 @@ def test_long_work_of_convolutions_is_compiled():
     assert chosen(task, rounds=long // 2).mode == "stacked"
     assert chosen(task, rounds=long, mode="stacked").mode == "stacked"
     assert chosen(task_of(), rounds=10**12).mode == "stacked"  # products of matrices do not gain
+    normed = nn.Sequential(Convolving(), nn.BatchNorm1d(3))
+    assert chosen(task_of(normed, batch=7), rounds=10**12).mode == "stacked"  # nor does batch norm
+
+
+def test_convolutions_fill_a_core_sooner_and_compiled_ones_later(monkeypatch):
+    task = task_of(Convolving())
+    work = Chooser(task).work
+    monkeypatch.setattr(choose, "CONVOLUTIONS_FILL_IT", work)
+    monkeypatch.setattr(choose, "COMPILED_FILL_IT", work + 1)
+    long = 10**12
+    assert chosen(task).mode == "one-by-one"
+    assert chosen(task, rounds=long).mode == "compiled"
+    assert chosen(task, mode="stacked").mode == "stacked"
+    assert chosen(task_of()).mode == "stacked"  # of products of matrices more goes into a stack
+    monkeypatch.setattr(choose, "CONVOLUTIONS_FILL_IT", work + 1)
+    assert chosen(task).mode == "stacked"
+    monkeypatch.setattr(choose, "COMPILED_FILL_IT", work)
+    assert chosen(task, rounds=long).mode == "one-by-one"
 
 
 @pytest.mark.parametrize("mode", ["one-by-one", "stacked", "compiled"])

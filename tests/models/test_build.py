@@ -9,6 +9,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn.functional import cross_entropy
 
 from covey.errors import BadValue, UnknownName
+from covey.execute.norms import with_norms
 from covey.models import MODELS, build_model, check_fit, models_for
 
 VECTORISE = {
@@ -18,8 +19,6 @@ VECTORISE = {
     "mcmahan-cnn": (1, 8, 8),
     "femnist-cnn": (1, 4, 4),
     "ihc-cnn": (1, 16, 16),
-}
-BATCH_NORM = {
     "celeba-cnn": (1, 8, 8),
     "group-fel-resnet": (1, 8, 8),
     "group-fel-small": (1, 17, 17),
@@ -54,28 +53,17 @@ def test_torchs_generator_stays_as_it_was():
 @pytest.mark.parametrize("name", VECTORISE)
 def test_vmap_of_grad_equals_one_by_one(name):
     shape = VECTORISE[name]
-    model = build_model(name, shape, 10, 0)
+    model = build_model(name, shape, 10, 0).double()  # rounding grows where a batch norm has few numbers to look at
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(3, 2, *shape, generator=generator)  # three clients, two samples each
+    x = torch.randn(3, 2, *shape, generator=generator).double()  # three clients, two samples each
     y = torch.randint(10, (3, 2), generator=generator)
     parameters = {key: value.detach() for key, value in model.named_parameters()}
-    together = vmap(grad(loss_of(model)), in_dims=(None, 0, 0))(parameters, x, y)
+    together = vmap(grad(loss_of(with_norms(model)[0])), in_dims=(None, 0, 0))(parameters, x, y)
     for client in range(3):
         model.zero_grad()
         cross_entropy(model(x[client]), y[client]).backward()
         for key, parameter in model.named_parameters():
-            torch.testing.assert_close(together[key][client], parameter.grad, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", BATCH_NORM)
-def test_batch_statistics_do_not_vectorise(name):
-    shape = BATCH_NORM[name]
-    model = build_model(name, shape, 2, 0)
-    parameters = {key: value.detach() for key, value in model.named_parameters()}
-    with pytest.raises(RuntimeError, match="in-place"):
-        vmap(grad(loss_of(model)), in_dims=(None, 0, 0))(
-            parameters, torch.zeros(1, 3, *shape), torch.zeros(1, 3, dtype=torch.int64)
-        )
+            torch.testing.assert_close(together[key][client], parameter.grad, rtol=1e-6, atol=1e-9)
 
 
 def test_the_check_moves_no_batch_statistics_and_leaves_the_model_in_training():

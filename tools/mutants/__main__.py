@@ -211,6 +211,7 @@ def _become_pytest(words: Sequence[str], seconds: int) -> None:
     try:
         os.setpgid(0, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs do not hear it
         signal.alarm(20 * seconds)  # a test that waits for nothing; a busy machine is no fault
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

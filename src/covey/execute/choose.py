@@ -4,8 +4,8 @@ A model that works under `vmap` and whose step is small is trained in stacks: on
 and a stack shares the cost of every operation among its clients. A model whose step is large fills a core by itself,
 and a short run would be over before torch's `vmap` is imported and the step traced: as many clients as there are cores
 are trained side by side then, one thread each, so that the result does not depend on the number of cores. Stacks of
-convolutions gain from being compiled, which takes a while and pays in long runs; products of matrices do not gain. The
-figures behind the constants are in docs/performance.md.
+convolutions gain from being compiled, which takes a while and pays in long runs; products of matrices and batch
+normalisation do not gain. The figures behind the constants are in docs/performance.md.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from covey.errors import BadValue
+from covey.execute import norms
 from covey.execute.effects import Job
 from covey.execute.flops import count_flops
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task, Trainer
@@ -27,7 +28,9 @@ from covey.execute.workers import SideBySide
 
 MODES = ("auto", "one-by-one", "stacked", "compiled")
 FILLS_A_CORE = 1e8  # operations of one client's step from which clients are not stacked
-KEEPS_A_WORKER_BUSY = 2e5  # parameters x samples of a batch from which clients are trained side by side
+CONVOLUTIONS_FILL_IT = 2.5e7  # the same where the step convolves: stacks of convolutions are slower for their size
+COMPILED_FILL_IT = 7e7  # the same where such stacks are compiled
+KEEPS_A_WORKER_BUSY = 1e6  # operations of one client's step from which clients are trained side by side
 STACK_VALUES = 2**23  # parameters in one stack, about: beyond that it falls out of the processor's caches
 LARGEST_STACK = 128
 STACKING_PAYS = 3000  # steps of the whole run from which stacking saves more time than the seconds it needs to begin
@@ -71,13 +74,13 @@ class Chooser:
         short = self.mode == "auto" and steps < STACKING_PAYS
         if short or self.mode == "one-by-one" or len(jobs) == 1:
             return Way("one-by-one", workers=self._side_by_side(jobs))
-        large = self.mode == "auto" and self.work >= FILLS_A_CORE
+        pays = self._convolves and not self._norms and steps * self.work / SPEED > COMPILE_PAYS
+        fills = (COMPILED_FILL_IT if pays else CONVOLUTIONS_FILL_IT) if self._convolves else FILLS_A_CORE
+        large = self.mode == "auto" and self.work >= fills
         if large or self.obstacle(jobs[0]) is not None:
             return Way("one-by-one", workers=self._side_by_side(jobs))
-        chunk = _even(len(jobs), self.stack)
-        seconds = steps * self.work / SPEED
-        pays = self.mode == "auto" and self._convolves and seconds > COMPILE_PAYS
-        return Way("compiled" if self.mode == "compiled" or pays else "stacked", chunk)
+        mode = self.mode if self.mode != "auto" else "compiled" if pays else "stacked"
+        return Way(mode, _even(len(jobs), self.stack))
 
     def trainer(self, way: Way) -> Trainer:
         """The trainer that trains in that way."""
@@ -94,8 +97,9 @@ class Chooser:
 
     def _side_by_side(self, jobs: Sequence[Job]) -> int:
         """How many of these jobs are trained at once."""
-        busy = self.task.layout.size * self.task.deck.batch >= KEEPS_A_WORKER_BUSY
-        return self.workers if busy and self.workers > 1 and len(jobs) > 1 and not self._draws else 1
+        if self.workers == 1 or len(jobs) == 1 or self.work < KEEPS_A_WORKER_BUSY or self._draws:
+            return 1
+        return self.workers
 
     @functools.cached_property
     def _draws(self) -> bool:
@@ -145,14 +149,20 @@ class Chooser:
 
     @property
     def _convolves(self) -> bool:
-        kinds = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+        return self._has(nn.Conv1d, nn.Conv2d, nn.Conv3d)
+
+    @property
+    def _norms(self) -> bool:
+        return self._has(nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+    def _has(self, *kinds: type[nn.Module]) -> bool:
         return any(isinstance(part, kinds) for part in self.task.layout.module.modules())
 
     def obstacle(self, job: Job) -> str | None:
-        """Why the model cannot be stacked, if it cannot: batch statistics, an operation without a batching rule."""
+        """Why the model cannot be stacked, if it cannot: buffers that change, an operation without a batching rule."""
         if not self._tried:
             self._tried = True
-            self._obstacle = "it has batch statistics" if self.task.layout.has_buffers else self._try_to_stack(job)
+            self._obstacle = norms.obstacle(self.task.layout.module) or self._try_to_stack(job)
             if self._obstacle is not None:
                 self.news.append(f"clients are trained one by one, for the model cannot be stacked: {self._obstacle}")
         return self._obstacle

@@ -15,13 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import grad, vmap
+from torch.func import functional_call, grad, vmap
 
 from covey import seeds
 from covey.execute.batches import Batches, Deck
 from covey.execute.device import to_host
 from covey.execute.effects import Job
 from covey.execute.layout import Layout
+from covey.execute.norms import with_norms
 from covey.execute.trace import Argument, tensors, trace
 from covey.local import Optimiser, Params, Rule
 from covey.shape import fit
@@ -185,6 +186,7 @@ class Stacked:
 
     def __init__(self, task: Task, chunk: int, *, compiled: bool = False) -> None:
         self.task, self.chunk, self.compiled = task, chunk, compiled
+        self.module, self.book = with_norms(task.layout.module)
         self._steps: dict[tuple[object, ...], Callable[..., None]] = {}
 
     def train(self, jobs: Sequence[Job], memory: Memory) -> Iterator[Trained]:
@@ -198,7 +200,7 @@ class Stacked:
 
     def _train(self, numbers: list[int], jobs: list[Job], remembered: list[dict[str, Tensor]]) -> Iterator[Trained]:
         task, rule, layout = self.task, self.task.rule, self.task.layout
-        layout.module.train()
+        self.module.train()
         count = len(jobs)
         if self.compiled:  # a shorter last stack would be compiled anew: fill it up with copies that nobody reads
             jobs = jobs + [jobs[-1]] * (self.chunk - count)
@@ -208,7 +210,8 @@ class Stacked:
         alike = all(job.model is first for job in jobs)
         start = first.expand(len(jobs), -1) if alike else torch.stack([job.model for job in jobs])
         start = start.to(layout.device)
-        params = {name: p.clone(memory_format=torch.contiguous_format) for name, p in layout.params(start).items()}
+        values = {name: p.clone(memory_format=torch.contiguous_format) for name, p in layout.views(start).items()}
+        params = {name: values.pop(name) for name in layout.parameters}
         # contiguous as in the trace; a stack that starts from one model is a view that repeats it
         received = {name: p.contiguous() for name, p in layout.params(start).items()} if rule.uses_received else {}
         own_flat = {name: torch.stack([each[name] for each in remembered]) for name in rule.remembers}
@@ -224,9 +227,9 @@ class Stacked:
             mask = None if there.valid is None else there.valid[:, t]
             active = None if there.active is None else there.active[:, t]
             now = rates if active is None else rates * active
-            self._step(params, state, sums, received, own, shared, x, y, mask, now, active)
-        result = to_host(_rows(layout, params))
-        totals = to_host(_rows(layout, sums)) if sums else None
+            self._step(params, values, state, sums, received, own, shared, x, y, mask, now, active)
+        result = to_host(_rows(params | values))
+        totals = to_host(_rows(sums | {name: torch.zeros_like(v) for name, v in values.items()})) if sums else None
         taken = [shape[1]] * count if batches.active is None else batches.active.sum(dim=1).int().tolist()
         rows = result.unbind()
         finite = torch.isfinite(result.sum(dim=1)).tolist()
@@ -246,6 +249,7 @@ class Stacked:
     def _one_step(
         self,
         params: Params,
+        statistics: Params,
         state: Params,
         sums: Params,
         received: Params,
@@ -257,13 +261,20 @@ class Stacked:
         rates: Tensor,
         active: Tensor | None,
     ) -> None:
-        rule, call = self.task.rule, self.task.layout.call
+        rule = self.task.rule
 
-        def loss(p: Params, r: Params, x: Tensor, y: Tensor, m: Tensor | None) -> Tensor:
-            return rule.loss(call, p, r, x, y, m)
+        def call(given: Params, *inputs: Any) -> Tensor:
+            out: Tensor = functional_call(self.module, given, inputs)
+            return out
 
-        dims: Any = (0, 0 if received else None, 0, 0, None if mask is None else 0)
-        grads = vmap(grad(loss), in_dims=dims)(params, received, x, y, mask)
+        def loss(p: Params, s: Params, r: Params, x: Tensor, y: Tensor, m: Tensor | None) -> tuple[Tensor, Params]:
+            self.book.open(s, m)
+            return rule.loss(call, p, r, x, y, m), self.book.close()
+
+        dims: Any = (0, 0 if statistics else None, 0 if received else None, 0, 0, None if mask is None else 0)
+        grads, noted = vmap(grad(loss, has_aux=True), in_dims=dims)(params, statistics, received, x, y, mask)
+        for name, before in statistics.items():
+            before.copy_(noted[name] if active is None else torch.where(active.view(-1, 1) > 0, noted[name], before))
         grads = rule.direction(grads, params, received, own, shared)
         self.task.optimiser.step(params, grads, state, rates, active)
         for name, total in sums.items():
@@ -277,9 +288,9 @@ def _remembered(layout: Layout, vectors: Mapping[str, Tensor]) -> Params:
     return {f"{name}/{key}": p for name, flat in there.items() for key, p in layout.params(flat).items()}
 
 
-def _rows(layout: Layout, stacked: Params) -> Tensor:
-    """A stack of named tensors as one flat vector per client."""
-    return torch.cat([stacked[name].flatten(1) for name in layout.parameters], dim=1)
+def _rows(stacked: Params) -> Tensor:
+    """A stack of named tensors, in the layout's order, as one flat vector per client."""
+    return torch.cat([values.flatten(1) for values in stacked.values()], dim=1)
 
 
 def _new_memory(
