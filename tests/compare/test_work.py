@@ -1,3 +1,8 @@
+import subprocess
+import sys
+import time
+
+import psutil
 import pytest
 from tests.narrow import known
 
@@ -62,6 +67,55 @@ def test_several_at_once_give_the_same(tmp_path):
     together = compare(tmp_path / "b", *runs, jobs=2)[1]
     assert [d.summary["model_sha256"] for d in together] == [d.summary["model_sha256"] for d in alone]
     assert [d.cell.entry.name for d in together] == ["fedavg", "ring"]
+
+
+def test_several_at_once_are_watched(tmp_path):
+    runs = [{"algorithm": "fedavg"}, {"algorithm": "ring"}]
+    seen: dict[str, list[tuple[str, int, int]]] = {}
+
+    def begins(cell):
+        rounds = seen.setdefault(cell.entry.name, [])
+        return [lambda heard: rounds.append((heard.run, heard.rounds, heard.metrics["round"]))]
+
+    carry_out(Comparison.make(SMALL, runs), tmp_path, jobs=2, begins=begins)
+    assert {name: [rounds for *_, rounds in told] for name, told in seen.items()} == {"fedavg": [1, 2], "ring": [1, 2]}
+    assert {run for told in seen.values() for run, *_ in told} == {"fedavg-digits-1", "ring-digits-1"}
+    seen.clear()
+    carry_out(Comparison.make(SMALL, runs), tmp_path, jobs=2, begins=begins)
+    assert seen == {}  # they are in the store
+
+
+LONG = """
+from covey.compare import Comparison, carry_out
+if __name__ == "__main__":
+    runs = [{"algorithm": "fedavg"}, {"algorithm": "ring"}]
+    settings = {"clients": 4, "samples": 20, "rounds": 10**6, "model": "softmax-regression", "edges": 1}
+    carry_out(Comparison.make(settings, runs), "runs", jobs=2)
+"""
+
+
+def test_processes_end_with_who_asked_for_them(tmp_path):
+    (tmp_path / "long.py").write_text(LONG)
+    process = subprocess.Popen([sys.executable, "long.py"], cwd=tmp_path)
+    children = []
+    try:
+        while process.poll() is None and len(begun(tmp_path / "runs")) < 2:
+            time.sleep(0.05)
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert len(children) >= 2
+    finally:
+        process.kill()
+        process.wait()
+    _, alive = psutil.wait_procs(children, timeout=30)
+    assert alive == []
+
+
+def begun(out):
+    """The runs with a round."""
+    if not (out / "covey.db").exists():
+        return []
+    with Store(out, read_only=True) as store:
+        return [record.run for record in store.runs() if store.rounds(record.run)]
 
 
 def test_a_run_that_fails_does_not_keep_the_others_from_ending(tmp_path):

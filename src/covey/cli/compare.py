@@ -73,7 +73,7 @@ def compare(
     comparison = _comparison(names, given, terms, scale, allow_code)
     path = check_ending(plot or out / "comparison.png", "plot")
     with bars() as watch:
-        done, spent = carry_out(comparison, out, jobs=jobs, begins=begins(watch), ends=ends(watch))
+        done, spent = carry_out(comparison, out, jobs=jobs, **watched(watch, comparison))
         rows, target = rows_of(comparison, done, spent)
         title = heading(comparison, rows, spent)
         page = None
@@ -102,27 +102,20 @@ def compare(
         console().print(plain(page), soft_wrap=True, highlight=False)
 
 
-def begins(watch: Watch) -> Any:
-    """Tells the watch which run begins, and lets it see its rounds."""
+def watched(watch: Watch, comparison: Comparison) -> dict[str, Any]:
+    """How `carry_out` tells the watch which runs begin and end, and lets it see their rounds."""
+    watch.wanted = len(comparison.cells())
 
-    def tell(cell: Cell) -> list[Watch]:
-        many = "" if cell.seed == 0 else f", seed {cell.seed}"
-        watch.say("loading, grouping, round 1", f"{cell.entry.name}{many}")
-        return [watch]
+    def name(cell: Cell) -> str:
+        return cell.entry.name if cell.seed == 0 else f"{cell.entry.name}, seed {cell.seed}"
 
-    return tell
-
-
-def ends(watch: Watch) -> Any:
-    """Tells the watch that a run is over."""
-
-    def tell(done: Done) -> None:
-        watch.over()
+    def ends(done: Done) -> None:
+        watch.over(name(done.cell))
         if done.failure:
-            name = f"{done.cell.entry.name}, seed {done.cell.seed}"
-            watch.console.print(f"{visible(name)} failed: {visible(done.failure)}", markup=False, soft_wrap=True)
+            failed = f"{done.cell.entry.name}, seed {done.cell.seed} failed: {done.failure}"
+            watch.console.print(visible(failed), markup=False, soft_wrap=True)
 
-    return tell
+    return {"begins": lambda cell: [watch.begin(name(cell))], "ends": ends}
 
 
 def _names(what: list[str] | None, algorithms: str | None) -> list[str]:

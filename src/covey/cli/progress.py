@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -15,7 +15,10 @@ from covey.cli.console import plain, visible
 from covey.report.amounts import size
 
 if TYPE_CHECKING:
+    from covey.compare.work import Heard
     from covey.loop import Report
+
+    Seen = Report | Heard
 
 WIDE = 110  # columns from which a bar has room for loss and traffic
 NARROW = 70  # columns below which it has none for the time
@@ -39,36 +42,52 @@ class Watch:
         ]
         self.progress = Progress(*columns, console=console, disable=not self.live)
         self.latest: dict[str, dict[str, Any]] = {}
+        self.wanted = 0  # runs, where it is known
+        self.ended: set[str] = set()
         self._tasks: dict[str, TaskID] = {}
         self._waiting: TaskID | None = None
-        self._name: str | None = None  # of the next run, where its bar is to have another than its own
-        self._said = "starting"
+        self._said: dict[str, str] = {"": "starting"}  # by what each run's bar is called; "" is said of none
 
-    def say(self, text: str, name: str | None = None) -> None:
-        """What is being done until the next round is over, as loading data; `name` heads the next run's bar."""
-        self._said, self._name = (f"{name}: {text}" if name else text), name
+    def say(self, text: str) -> None:
+        """What is being done until the next round is over, as loading data."""
+        self._said[""] = text
         if self._waiting is None:
             self._waiting = self.progress.add_task("", total=None, scores="")
-        self.progress.update(self._waiting, description=plain(self._cut(self._said)))
+        self.progress.update(self._waiting, description=plain(self._cut(text)))
 
-    def __call__(self, report: Report) -> None:
+    def begin(self, name: str) -> Callable[[Seen], None]:
+        """A run is about to begin, of which the bar is called so; what is given shows its rounds."""
+        self.say(f"{name}: loading, grouping, round 1")
+        self._said[name] = self._said.pop("")
+        assert self._waiting is not None
+        self._tasks[name], self._waiting = self._waiting, None
+        return lambda report: self._show(name, report)
+
+    def __call__(self, report: Seen) -> None:
         """After every round of a run."""
         run = report.run or "run"
         if run not in self._tasks:
-            name = plain(self._cut(self._name or run))
-            task = self._waiting if self._waiting is not None else self.progress.add_task(name, scores="")
-            self.progress.update(task, description=name, total=report.rounds)
-            self._tasks[run], self._waiting, self._name = task, None, None
-        metrics = self.latest[run] = self.latest.get(run, {}) | report.metrics  # not every round is evaluated
-        scores = f"{metrics['round']}/{report.rounds} {self._scores(metrics)}"
-        self._said = f"{run}: round {metrics['round']} of {report.rounds}, {_words(metrics, ('accuracy', 'loss'))}"
-        self.progress.update(self._tasks[run], completed=metrics["round"], scores=scores)
+            task = self._waiting if self._waiting is not None else self.progress.add_task("", scores="")
+            self._tasks[run], self._waiting = task, None
+        self._said.pop("", None)
+        self._show(run, report)
 
-    def over(self) -> None:
-        """The run that is shown has ended, maybe before its last round."""
-        for task in self.progress.tasks:
-            if task.id != self._waiting and not task.finished:
-                self.progress.update(task.id, total=max(task.completed, 1), completed=max(task.completed, 1))
+    def _show(self, name: str, report: Seen) -> None:
+        metrics = self.latest[name] = self.latest.get(name, {}) | report.metrics  # not every round is evaluated
+        scores = f"{metrics['round']}/{report.rounds} {self._scores(metrics)}"
+        told = _words(metrics, ("accuracy", "loss"))
+        if name not in self.ended:
+            self._said[name] = f"{name}: round {metrics['round']} of {report.rounds}, {told}".removesuffix(", ")
+        shown = {"description": plain(self._cut(name)), "total": report.rounds, "completed": metrics["round"]}
+        self.progress.update(self._tasks[name], **shown, scores=scores)
+
+    def over(self, name: str) -> None:
+        """That run has ended, maybe before its last round."""
+        self.ended.add(name)
+        self._said.pop(name, None)
+        task = next((task for task in self.progress.tasks if task.id == self._tasks.get(name)), None)
+        if task is not None and not task.finished:
+            self.progress.update(task.id, total=max(task.completed, 1), completed=max(task.completed, 1))
 
     def _scores(self, metrics: dict[str, Any]) -> str:
         if self.console.width < WIDE:
@@ -81,7 +100,9 @@ class Watch:
 
     def line(self) -> str:
         """Where things stand, on one line."""
-        return f"{time.monotonic() - self.begun:.0f} s: {visible(self._said)}"
+        runs = f"{len(self.ended)} of {self.wanted} runs done; " if self.wanted > 1 else ""
+        said = list(self._said.values()) or ["on to the next"]
+        return f"{time.monotonic() - self.begun:.0f} s: {runs}{visible('; '.join(said))}"
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from covey.cli.compare import begins, ends
+from covey.cli.compare import watched
 from covey.cli.console import console, plain
 from covey.cli.options import DEFAULT_OUT, Json, Out
 from covey.cli.progress import bars
@@ -94,7 +94,7 @@ def _one(item: Item, scale: str, seeds: str | None, jobs: int, out: Path, *, qui
     folder = folder_of(out, item.name, scale)
     begun = time.monotonic()
     with bars() as watch:
-        done, spent = carry_out(comparison, out, jobs=jobs, begins=begins(watch), ends=ends(watch))
+        done, spent = carry_out(comparison, out, jobs=jobs, **watched(watch, comparison))
     rows, _ = rows_of(comparison, done, spent)
     result = result_of(comparison, rows, item.name, scale)
     result.write(folder)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from covey.cli.compare import begins, ends
+from covey.cli.compare import watched
 from covey.cli.console import console, plain
 from covey.cli.options import (
     DEFAULT_OUT,
@@ -59,7 +59,7 @@ def sweep(
     swept = _swept(comparison, lists)
     path = check_ending(plot or out / "sweep.png", "plot")
     with bars() as watch:
-        done, spent = carry_out(comparison, out, jobs=jobs, begins=begins(watch), ends=ends(watch))
+        done, spent = carry_out(comparison, out, jobs=jobs, **watched(watch, comparison))
     rows, target = rows_of(comparison, done, spent)
     rows.sort(key=lambda row: -_score(row, comparison))
     title = heading(comparison, rows, spent)

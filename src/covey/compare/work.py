@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from covey.compare.comparison import Cell, Comparison
 from covey.compare.fleets import Fleets
 from covey.errors import RunFailed
-
-if TYPE_CHECKING:
-    from covey.loop import Callback
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,19 @@ class Done:
     fresh: bool = True  # made now, not found in the store
 
 
-Begins = Callable[[Cell], "Sequence[Callback]"]
-"""Told which run begins; gives the callbacks that watch it."""
+@dataclass(frozen=True)
+class Heard:
+    """What another process tells of a round it has made."""
+
+    run: str
+    rounds: int
+    metrics: dict[str, Any]
+
+
+Watcher = Callable[[Any], bool | None]
+"""Sees the rounds of one run, a `Report` each; a `Heard` where another process makes the run, which it cannot stop."""
+Begins = Callable[[Cell], "Sequence[Watcher]"]
+"""Told which run begins; gives those who watch it."""
 Ends = Callable[[Done], None]
 
 
@@ -50,8 +60,8 @@ def carry_out(
     """Every run of a comparison, kept in the store in `out`, and the amount of the budget that was equal for all.
 
     Where the comparison gives no amount, it is what the first entry spends with the first seed. With several jobs runs
-    are made at once, each in a process of its own, and `begins` is not called. `ends` is called with every run that is
-    over.
+    are made at once, each in a process of its own. `begins` is called with every run that is made now, `ends` with
+    every run that is over.
     """
     amount = comparison.terms.amount
     if comparison.terms.budget == "rounds":
@@ -70,7 +80,7 @@ def carry_out(
 def _all(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, ends: Ends) -> Iterator[Done]:
     """The runs in their order; `ends` hears of each as it is over."""
     if jobs > 1 and len(cells) > 1:
-        yield from _at_once(cells, out, jobs, ends)
+        yield from _at_once(cells, out, jobs, begins, ends)
         return
     fleets = Fleets()
     for cell in cells:
@@ -79,34 +89,74 @@ def _all(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, ends
         yield done
 
 
-def _at_once(cells: Sequence[Cell], out: str | Path, jobs: int, ends: Ends) -> Iterable[Done]:
-    threads = max(1, (os.cpu_count() or 1) // jobs)
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _set_threads, (threads,)) as pool:
-        asked = {pool.submit(_alone, cell, str(out)): number for number, cell in enumerate(cells)}
-        found: dict[int, Done] = {}
-        try:
-            for future in as_completed(asked):
-                found[asked[future]] = done = future.result()
-                ends(done)
-        except BrokenProcessPool:
-            raise RunFailed(
-                "a process that made runs was ended from outside, perhaps for want of memory; the same command goes on "
-                "with what is missing, with fewer --jobs"
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+def _at_once(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, ends: Ends) -> Iterable[Done]:
+    context, threads = get_context("spawn"), max(1, (os.cpu_count() or 1) // jobs)
+    told: SimpleQueue[tuple[int, Heard | None] | None] = context.SimpleQueue()
+    ear = threading.Thread(target=_listen, args=(told, cells, begins), daemon=True)
+    ear.start()
+    try:
+        with ProcessPoolExecutor(jobs, context, _prepare, (threads, told)) as pool:
+            asked = {pool.submit(_alone, number, cell, str(out)): number for number, cell in enumerate(cells)}
+            found: dict[int, Done] = {}
+            try:
+                for future in as_completed(asked):
+                    found[asked[future]] = done = future.result()
+                    ends(done)
+            except BrokenProcessPool:
+                raise RunFailed(
+                    "a process that made runs was ended from outside, perhaps for want of memory; the same command "
+                    "goes on with what is missing, with fewer --jobs"
+                ) from None
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    finally:
+        told.put(None)
+        ear.join()
     return [found[number] for number in range(len(cells))]
 
 
-def _set_threads(threads: int) -> None:
+def _listen(told: SimpleQueue[tuple[int, Heard | None] | None], cells: Sequence[Cell], begins: Begins) -> None:
+    """Pass on what the processes tell, until all is told."""
+    watchers: dict[int, Sequence[Watcher]] = {}
+    while (news := told.get()) is not None:
+        number, heard = news
+        if heard is None:
+            watchers[number] = begins(cells[number])
+        else:
+            for watch in watchers[number]:
+                watch(heard)
+
+
+_told: SimpleQueue[tuple[int, Heard | None] | None] | None = None  # in a process that makes runs for another
+
+
+def _prepare(threads: int, told: SimpleQueue[tuple[int, Heard | None] | None]) -> None:
     import torch
 
+    global _told
+    _told = told
     torch.set_num_threads(threads)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _alone(cell: Cell, out: str) -> Done:
-    return _one(cell, out, Fleets(), lambda _: ())
+def _end_with_parent() -> None:
+    """Nobody waits for what this process makes any more; the run goes on with the next command."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _alone(number: int, cell: Cell, out: str) -> Done:
+    assert _told is not None
+    tell = _told.put
+
+    def begins(_: Cell) -> list[Watcher]:
+        tell((number, None))
+        return [lambda report: tell((number, Heard(report.run, report.rounds, report.metrics)))]
+
+    return _one(cell, out, Fleets(), begins)
 
 
 def _one(cell: Cell, out: str | Path, fleets: Fleets, begins: Begins) -> Done:
