@@ -58,6 +58,9 @@ def test_a_file_and_again(covey, tmp_path):
     assert first["rows"] == again["rows"]
     assert [order["claim"] for order in first["orders"]] == ["ring > fedavg"]
     assert covey("run", "two.toml", "--only", "ring", "--json").json["algorithm"] == "ring"
+    (tmp_path / "own.toml").write_text((tmp_path / "two.toml").read_text() + "rounds = 1\n")
+    longer = covey("run", "own.toml", "--only", "ring", "--rounds", "3", "--json").json
+    assert longer["rounds"] == 3  # an option is stronger than what the file says of that run
     assert covey("run", "two.toml").complaint.startswith("experiment two.toml holds several runs")
 
 

@@ -67,6 +67,10 @@ def test_bad_input_is_one_sentence_and_exit_code_2(covey, words, sentence):
     assert covey(*words).complaint.startswith(sentence)
 
 
+def test_the_nearest_command_is_named_once(covey):
+    assert covey("runn").complaint.strip() == "No such command 'runn'. Did you mean 'run'?"
+
+
 @pytest.mark.parametrize(
     ("words", "nearest"),
     [

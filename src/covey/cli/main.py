@@ -84,7 +84,7 @@ def _tell_version(asked: bool) -> None:
 
 def _make_app() -> TyperGroup:
     """The group of all commands, with completion for bash, zsh and fish."""
-    shell = typer.Typer(name="covey", help=HELP, no_args_is_help=True)
+    shell = typer.Typer(name="covey", help=HELP, no_args_is_help=True, suggest_commands=False)  # click does already
 
     @shell.callback()
     def options(

@@ -66,7 +66,7 @@ def run(
         wanted = experiment(source, given, allow_code=allow_code)
     else:
         terms = {"budget": "rounds"} | _seed(given)
-        wanted = Comparison.read(source, given, terms, scale=scale, allow_code=allow_code).pick(only)
+        wanted = Comparison.read(source, given, terms, scale=scale, allow_code=allow_code).pick(only, given)
     labels = [*(("tag", text) for text in tag or []), *([("note", note)] if note else [])]
     with bars() as watch, resumable(out), tracking(track, wanted.model_dump()) as trackers:
         watch.say(f"{wanted.algorithm} on {wanted.data}: loading, grouping, round 1")

@@ -171,11 +171,12 @@ class Comparison:
             for number, entry in enumerate(self.entries)
         ]
 
-    def pick(self, name: str) -> Experiment:
-        """The settings of the run of that name, with the first seed."""
+    def pick(self, name: str, given: Mapping[str, Any] | None = None) -> Experiment:
+        """The settings of the run of that name, with the first seed; those `given` override its own, too."""
         for entry in self.entries:
             if entry.name == name:
-                return Cell(entry, self.terms.seeds[0], self._settings(entry, None)).experiment
+                settings = self._settings(entry, None) | dict(given or {})
+                return Cell(entry, self.terms.seeds[0], settings).experiment
         raise UnknownName("run", name, [entry.name for entry in self.entries])
 
     @property

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -21,6 +21,7 @@ from torch import nn
 
 from covey.errors import BadValue
 from covey.execute import norms
+from covey.execute.device import one_thread
 from covey.execute.effects import Job
 from covey.execute.flops import count_flops
 from covey.execute.trainers import Memory, OneByOne, Stacked, Task, Trainer
@@ -180,15 +181,9 @@ class Chooser:
         return None
 
 
-@contextmanager
-def threads(way: Way) -> Iterator[None]:
+def threads(way: Way) -> AbstractContextManager[None]:
     """Train in that way: stacks on all threads, single clients on one each. Torch's number is put back afterwards."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if way.mode == "one-by-one" else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    return one_thread() if way.mode == "one-by-one" else nullcontext()
 
 
 def _even(jobs: int, chunk: int) -> int:
