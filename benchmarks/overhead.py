@@ -25,10 +25,11 @@ from covey.experiment import Experiment, life
 from covey.store import Store
 
 NEVER = 10**6
+PARTS = ("round", "training", "evaluation", "store", "rest")
 FIRST = 5  # rounds that are not counted: the first is traced
 SETTINGS = {
-    "algorithm": "fedavg", "data": "fashion-mnist", "clients": 1000, "partition": "iid", "samples": 60, "test_fraction": 0.0,
-    "sample": 0.1, "batch": 10, "lr": 0.05, "rounds": 1000,
+    "algorithm": "fedavg", "data": "fashion-mnist", "clients": 1000, "partition": "iid", "samples": 60,
+    "test_fraction": 0.0, "sample": 0.1, "batch": 10, "lr": 0.05, "rounds": 1000,
 }  # fmt: skip
 
 
@@ -114,15 +115,10 @@ def main() -> None:
     if args.json:
         print(json.dumps(rows))
         return
-    print(
-        f"{args.model}, ms a round\n{'evaluated':20}{'round':>9}{'training':>10}{'evaluation':>12}{'store':>8}", end=""
-    )
-    print(f"{'rest':>8}{'not training':>14}")
+    print(f"{args.model}, ms a round")
+    print(f"{'evaluated':20}" + "".join(f"{part:>12}" for part in PARTS) + f"{'not training':>14}")
     for kind, row in rows.items():
-        print(
-            f"{kind:20}{row['round']:9.1f}{row['training']:10.1f}{row['evaluation']:12.1f}{row['store']:8.1f}", end=""
-        )
-        print(f"{row['rest']:8.1f}{row['overhead']:14.0%}")
+        print(f"{kind:20}" + "".join(f"{row[part]:12.1f}" for part in PARTS) + f"{row['overhead']:14.0%}")
 
 
 if __name__ == "__main__":
