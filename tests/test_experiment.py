@@ -60,6 +60,7 @@ def test_settings_of_the_run_and_of_the_algorithm():
         ({"quorum": 1.1}, "quorum is 1.1; allowed is a number less than or equal to 1"),
         ({"test_fraction": 1}, "test_fraction is 1; allowed is a number less than 1"),
         ({"target_accuracy": 0}, "target_accuracy is 0; allowed is a number greater than 0"),
+        ({"target_own_accuracy": 2}, "target_own_accuracy is 2; allowed is a number less than or equal to 1"),
         ({"optimiser": "sgdd"}, "optimiser is 'sgdd'; allowed is 'sgd' or 'adam'"),
         ({"mode": "fast"}, "mode is 'fast'; allowed is 'auto', 'one-by-one', 'stacked' or 'compiled'"),
         ({"sample": 1.5}, "sample is 1.5; allowed is a share above 0 and up to 1, or a whole number of clients"),

@@ -97,6 +97,15 @@ def test_it_stops_at_a_target():
     assert summary["rounds"] == first < 5
 
 
+def test_it_stops_at_a_target_of_the_clients_own():
+    _, rounds = going(loop_of(FedAvg(), rounds=5))
+    target = rounds[1]["own_accuracy"]
+    first = next(r for r, metrics in enumerate(rounds, start=1) if metrics["own_accuracy"] >= target)
+    summary, _ = going(loop_of(FedAvg(), rounds=5, target_own_accuracy=target))
+    assert summary["rounds"] == first < 5
+    assert target != rounds[first - 1]["accuracy"]  # it is not the global one that was looked at
+
+
 def test_any_callback_may_stop_it_and_all_are_asked():
     asked = []
     stop = [

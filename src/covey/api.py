@@ -145,6 +145,7 @@ def run(
     dropout: float | None = None,
     quorum: float | None = None,
     target_accuracy: float | None = None,
+    target_own_accuracy: float | None = None,
     prices: str | None = None,
     budget: float | None = None,
     distances: str | None = None,

@@ -81,12 +81,18 @@ class Limits:
 
     rounds: int
     target_accuracy: float | None = None
+    target_own_accuracy: float | None = None
     at_most: Mapping[str, float] = field(default_factory=dict)
     evaluate_every: int = 1
     score_every: str = "round"
     checkpoint_every: int = 1
     quorum: float = 0.0
     patience: float | None = None
+
+    def met_by(self, scores: Mapping[str, Any]) -> bool:
+        """Whether the scores of a round reach a target."""
+        targets = {"accuracy": self.target_accuracy, "own_accuracy": self.target_own_accuracy}
+        return any(target is not None and (scores.get(name) or 0.0) >= target for name, target in targets.items())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +156,7 @@ class Loop:
             ends = progress.round >= limits.rounds or self._used_up(metrics)
             scores = self._scores(progress) if ends or progress.round % limits.evaluate_every == 0 else {}
             metrics |= scores | {"wall_seconds": progress.seconds}
-            ends |= limits.target_accuracy is not None and scores.get("accuracy", 0.0) >= limits.target_accuracy
+            ends |= limits.met_by(scores)
             report = Report(self.run, limits.rounds, metrics, plan, progress.models)
             for callback in callbacks:
                 ends |= bool(callback(report))

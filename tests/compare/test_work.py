@@ -1,3 +1,5 @@
+import json
+import sqlite3
 import subprocess
 import sys
 import time
@@ -40,6 +42,18 @@ def test_runs_that_are_done_are_not_made_again(tmp_path):
     assert [done.run for done in again[:2]] == [done.run for done in first]
     with Store(tmp_path / "runs") as store:
         assert len(store.runs()) == 6
+
+
+def test_a_run_that_was_stored_before_there_was_a_setting_is_found(tmp_path):
+    compare(tmp_path, {"algorithm": "fedavg"})
+    with sqlite3.connect(tmp_path / "runs" / "covey.db") as database:
+        (text,) = database.execute("SELECT config FROM runs").fetchone()
+        config = json.loads(text)
+        del config["target_own_accuracy"]
+        database.execute("UPDATE runs SET config = ?", (json.dumps(config),))
+    assert [done.fresh for done in compare(tmp_path, {"algorithm": "fedavg"})[1]] == [False]
+    given = {"algorithm": "fedavg", "target_own_accuracy": 0.9}
+    assert [done.fresh for done in compare(tmp_path, given)[1]] == [True]
 
 
 def test_a_run_that_was_killed_goes_on(tmp_path):

@@ -56,7 +56,14 @@ PANELS = {
     "Data": ("data", "clients", "partition", "edges", "samples", "windows", "pool", "test_fraction"),
     "Algorithm": ("local", "merge", "server", "prices"),
     "Network": ("network", *ON_NETWORK),
-    "End of the run": ("rounds", "target_accuracy", "budget", "stop_at_seconds", "stop_at_traffic"),
+    "End of the run": (
+        "rounds",
+        "target_accuracy",
+        "target_own_accuracy",
+        "budget",
+        "stop_at_seconds",
+        "stop_at_traffic",
+    ),
     "Output": ("evaluate_every", "score_every", "score_on", "checkpoint_every"),
 }
 """Which settings are shown together in the help; all others are of training."""

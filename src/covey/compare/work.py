@@ -16,6 +16,7 @@ from typing import Any
 from covey.compare.comparison import Cell, Comparison
 from covey.compare.fleets import Fleets
 from covey.errors import RunFailed
+from covey.experiment import Experiment
 
 
 @dataclass(frozen=True)
@@ -170,11 +171,12 @@ def _one(cell: Cell, out: str | Path, fleets: Fleets, begins: Begins) -> Done:
     from covey.store import Store
 
     experiment = cell.experiment
+    usual = {name: field.default for name, field in Experiment.model_fields.items()}  # not known when it was stored
     config = experiment.model_dump(mode="json")
     found = status = None
     with Store(out) as store:
         for record in store.runs():
-            if record.status in ("finished", "interrupted") and record.config == config:
+            if record.status in ("finished", "interrupted") and usual | record.config == config:
                 found, status = record.run, record.status
                 if status == "finished":
                     return Done(cell, found, record.summary, store.rounds(found), fresh=False)

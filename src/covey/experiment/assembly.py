@@ -102,6 +102,9 @@ def assemble(
         raise BadValue("accelerator", experiment.accelerator, allowed)
     work = _work(experiment, fleet, module, ways, device)
     clean = work.data
+    if experiment.target_own_accuracy is not None and not clean.test_of.sizes.any():
+        allowed = "none where no client has test data of its own; set test_fraction, or target_accuracy"
+        raise BadValue("target_own_accuracy", experiment.target_own_accuracy, allowed)
     if attack is not None:
         data = attack.poison(clean, attackers, seeds.generator(experiment.seed, 0, "poison"))
         task = make_task(work.task.layout.module, data, ways.training, ways.rule, device)

@@ -67,6 +67,9 @@ class Experiment(BaseModel):
     dropout: float = Field(0.0, ge=0, lt=1, description="chance that a training fails")
     quorum: float = Field(0.0, ge=0, le=1, description="share of a round's trainings below which it is tried again")
     target_accuracy: float | None = Field(None, gt=0, le=1, description="stop when the global accuracy reaches this")
+    target_own_accuracy: float | None = Field(
+        None, gt=0, le=1, description="stop when the mean accuracy on clients' own test data reaches this"
+    )
     prices: str | None = Field(
         None, description="prices of the metric `cost` (Group-FEL, Eq. 5): cifar-secure, or a profile"
     )

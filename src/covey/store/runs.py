@@ -28,7 +28,7 @@ from covey.store.rows import STATUSES, Damage, RoundRow, RunRecord, read_events,
 from covey.store.settle import Settler
 
 LOCK = "lock"
-LIMITS = ("rounds", "target_accuracy", "stop_at_seconds", "stop_at_traffic")
+LIMITS = ("rounds", "target_accuracy", "target_own_accuracy", "stop_at_seconds", "stop_at_traffic")
 """Settings that say when a run ends: they may change when it is extended."""
 
 
