@@ -95,7 +95,7 @@ def test_all_and_pages(covey, tiny, tmp_path):
     assert "- Not expressible: it has no figures." in page
     assert "- nothing is known of it." in page
     assert (tmp_path / "pages" / "pictures" / "tiny-table-1.png").is_file()
-    assert "| [Tiny](tiny.md) | 1 | 1 |" in (tmp_path / "pages" / "index.md").read_text()
+    assert "| [Tiny](tiny.md) | 1 | none | 1, in which" in (tmp_path / "pages" / "index.md").read_text()
 
 
 @pytest.mark.parametrize(

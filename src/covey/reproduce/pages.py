@@ -21,13 +21,13 @@ def write_pages(out: Path, folder: Path) -> list[Path]:
     written, lines = [], []
     for system, theirs in systems.items():
         path = folder / f"{system.lower()}.md"
-        parts = [_section(item, out, folder) for item in theirs]
+        parts = [_summary(theirs, out), *(_section(item, out, folder) for item in theirs)]
         path.write_text(f"# {system}: tables and figures\n\n{INTRO}\n" + "\n".join(parts), encoding="utf-8")
         written.append(path)
-        held, asked, counted = _tally(theirs, out)
         can = sum(item.paper.cannot is None for item in theirs)
-        lines.append(f"| [{system}]({path.name}) | {can} | {counted} | {held} of {asked} |")
-    head = "| paper | tables and figures to measure | with results here | orders that came out |\n|---|---|---|---|\n"
+        counts = [_count([result for _, result in _results(theirs, out, scale)]) for scale in SCALES]
+        lines.append(f"| [{system}]({path.name}) | {can} | " + " | ".join(counts) + " |")
+    head = "| paper | tables and figures to measure | the paper's scale | quick |\n|---|---|---|---|\n"
     index = folder / "index.md"
     text = f"# The papers' tables and figures\n\n{USAGE}\n{INTRO}\n{head}" + "\n".join(lines) + "\n"
     index.write_text(text, encoding="utf-8")
@@ -92,13 +92,34 @@ def _place(out: Path, item: Item, scale: str) -> Path:
     return out / "reproduce" / item.name / scale
 
 
-def _tally(theirs: list[Item], out: Path) -> tuple[int, int, int]:
-    """Orders that held, orders that were asked for, items that have a result; of the largest scale there is."""
-    held = asked = counted = 0
-    for item in theirs:
-        found = [result for scale in SCALES if (result := Result.read(_place(out, item, scale))) is not None]
-        if found:
-            counted += 1
-            asked += len(found[0].orders)
-            held += sum(order.holds for order in found[0].orders)
-    return held, asked, counted
+def _results(theirs: list[Item], out: Path, scale: str) -> list[tuple[Item, Result]]:
+    found = [(item, Result.read(_place(out, item, scale))) for item in theirs]
+    return [(item, result) for item, result in found if result is not None]
+
+
+def _count(results: list[Result]) -> str:
+    """How many there are, and how many of their claims came out."""
+    if not results:
+        return "none"
+    orders = [order for result in results for order in result.orders]
+    return f"{len(results)}, in which {sum(order.holds for order in orders)} of {len(orders)} claims came out"
+
+
+def _summary(theirs: list[Item], out: Path) -> str:
+    """Which of the paper's claims came out at its own scale, and which did not, with what is known of why."""
+    results = _results(theirs, out, "paper")
+    if not results:
+        return "## What holds here\n\nNothing has been run at the paper's scale yet.\n"
+    lines = ["## What holds here", "", "At the paper's scale (the sections below have more):", ""]
+    for item, result in results:
+        failed = [order.claim for order in result.orders if not order.holds]
+        held = [order.claim for order in result.orders if order.holds]
+        lines.append(f"- **{item.paper.item}**: {item.paper.shows}")
+        lines += [f"    - came out: {'; '.join(held)}"] if held else []
+        lines += [f"    - did not: {'; '.join(failed)}"] if failed else []
+        lines += [f"    - {text}" for text in item.paper.notes]
+    rest = [
+        item.paper.item for item, _ in _results(theirs, out, "quick") if item.name not in {i.name for i, _ in results}
+    ]
+    lines += ["", f"Run in the quick version only, which decides nothing: {', '.join(rest)}."] if rest else []
+    return "\n".join([*lines, ""])
