@@ -52,6 +52,9 @@ def test_a_run_that_was_stored_before_there_was_a_setting_is_found(tmp_path):
         del config["target_own_accuracy"]
         database.execute("UPDATE runs SET config = ?", (json.dumps(config),))
     assert [done.fresh for done in compare(tmp_path, {"algorithm": "fedavg"})[1]] == [False]
+    with sqlite3.connect(tmp_path / "runs" / "covey.db") as database:
+        database.execute("UPDATE runs SET status = 'interrupted'")
+    assert [done.fresh for done in compare(tmp_path, {"algorithm": "fedavg"})[1]] == [True]  # none to go on with
     given = {"algorithm": "fedavg", "target_own_accuracy": 0.9}
     assert [done.fresh for done in compare(tmp_path, given)[1]] == [True]
 

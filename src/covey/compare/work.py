@@ -173,13 +173,13 @@ def _one(cell: Cell, out: str | Path, fleets: Fleets, begins: Begins) -> Done:
     experiment = cell.experiment
     usual = {name: field.default for name, field in Experiment.model_fields.items()}  # not known when it was stored
     config = experiment.model_dump(mode="json")
-    found = status = None
+    found = None
     with Store(out) as store:
         for record in store.runs():
-            if record.status in ("finished", "interrupted") and usual | record.config == config:
-                found, status = record.run, record.status
-                if status == "finished":
-                    return Done(cell, found, record.summary, store.rounds(found), fresh=False)
+            if record.status == "finished" and usual | record.config == config:
+                return Done(cell, record.run, record.summary, store.rounds(record.run), fresh=False)
+            if record.status == "interrupted" and record.config == config:
+                found = record.run
     callbacks = begins(cell)
     try:
         fleet = fleets.get(experiment)
