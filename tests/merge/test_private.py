@@ -29,6 +29,12 @@ def test_noise_on_the_sum_is_noise_times_norm():
     assert not torch.equal(found, merged("private:norm=3,noise=0.5", [[0.0] * 5000] * 4, [0.0] * 5000, key=2))
 
 
+def test_what_is_drawn_is_added():
+    drawn = torch.randn(3, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+    found = merged("private:norm=3,noise=0.5", [[1.0] * 3] * 2, [1.0] * 3, key=7)  # nobody has moved
+    assert torch.allclose(found, 1.0 + 1.5 * drawn.float() / 2)
+
+
 def test_nobody_is_a_fault():
     with pytest.raises(CannotMerge):
         make_merge("private").open(Gathering(((0,),), torch.zeros(1))).close((0,))

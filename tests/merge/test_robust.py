@@ -148,6 +148,8 @@ def test_one_client_cannot_drag_the_merge_away(word):
         ("flame:of=weights", "of"),
         ("geometric-median:0", "steps"),
         ("geometric-median:smoothing=0", "smoothing"),
+        ("geometric-median:smoothing=1", "smoothing"),
+        ("geometric-median:tolerance=1.5", "tolerance"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(word, fault):

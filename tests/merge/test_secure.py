@@ -63,11 +63,17 @@ def test_a_group_of_one_is_refused():
 
 
 def test_a_client_that_claims_more_weight_than_the_plan_gives_it_is_refused():
-    gathering = Gathering(((0,), (1,), (2,), (3,)), torch.zeros(1), weights=(1.0,) * 4)
+    counted = Counter[str]()
+
+    def count(name, amount):
+        counted[name] += amount
+
+    gathering = Gathering(((0,), (1,), (2,), (3,)), torch.zeros(1), weights=(1.0,) * 4, count=count)
     merging = make_merge("secure").open(gathering)
     for member in range(4):
         merging.add(member, torch.tensor([1.0]) if member else torch.tensor([-8.0]), 1.0 if member else 100.0)
     assert torch.allclose(merging.close(()), torch.ones(1))
+    assert counted["refused_clients"] == 1
 
 
 def test_seeded_sessions_repeat_to_the_bit():
@@ -100,6 +106,10 @@ def test_on_a_sparse_graph_it_is_the_mean_too():
         assert torch.allclose(found, torch.full((3,), (66 - 3) / 110), atol=1e-5)
 
 
+def test_two_neighbours_are_the_least():
+    assert Secure(neighbours=2).neighbours == 2
+
+
 def test_the_systems_own_randomness_gives_the_same_mean():
     models = [torch.tensor([0.5]), torch.tensor([1.5]), torch.tensor([1.0])]
     found, _ = secured(make_merge("secure:seeded=false"), models, [1.0] * 3)
@@ -113,6 +123,7 @@ def test_the_systems_own_randomness_gives_the_same_mean():
         ("secure:threshold=0.3", "threshold"),
         ("secure:threshold=1", "threshold"),
         ("secure:neighbours=3", "neighbours"),
+        ("secure:neighbours=0", "neighbours"),
         ("secure:neighbours=few", "neighbours"),
         ("secure:noise=-1", "noise"),
         ("secure:noise=1,norm=0", "norm"),

@@ -44,7 +44,7 @@ NEAR = {
     "execute": ["test_loop.py", "algorithms", "test_resume.py"],
     "merge": ["execute/test_walk.py", "test_loop.py", "algorithms"],
     "local": ["execute", "algorithms"],
-    "grouping": ["cli/test_group.py", "algorithms"],
+    "grouping": ["cli/test_group.py", "cli/test_fleet_file.py", "algorithms"],
     "store": ["test_resume.py", "cli/test_listing.py"],
     "loop": ["test_resume.py", "algorithms"],
     "seeds": ["execute", "test_loop.py", "test_sampling.py"],
