@@ -43,11 +43,12 @@ class Norm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Every channel less its mean, divided by its deviation, over the samples that count."""
         mask = torch.ones_like(x.flatten(1)[:, 0]) if self.book.mask is None else self.book.mask
-        share, each = mask / mask.sum().clamp(min=1), x[0, 0].numel()
-        centred = x - self._wide(share @ _of_samples(x), x)
-        mean, variance = share @ _of_samples(x.detach()), share @ _of_samples(centred.square())
-        count = (mask.sum() * each).clamp(min=2)
-        self._note("running_mean", mean)
+        share = mask / mask.sum().clamp(min=1)
+        mean = share @ _of_samples(x)
+        centred = x - self._wide(mean, x)
+        variance = share @ _of_samples(centred.square())
+        count = (mask.sum() * x[0, 0].numel()).clamp(min=2)
+        self._note("running_mean", mean.detach())
         self._note("running_var", variance.detach() * count / (count - 1))
         out = centred * self._wide(torch.rsqrt(variance + self.eps), x)
         if self.weight is not None:
