@@ -17,7 +17,7 @@ from covey.grouping.ihc import ihc, topology
 from covey.grouping.ihc.bound import lower_bound
 from covey.grouping.ihc.exact import exact, sizes
 from covey.grouping.ihc.gamma import solve_exactly, solve_quickly
-from covey.grouping.ihc.limits import least_epsilon, least_gamma, paper_epsilon
+from covey.grouping.ihc.limits import cover, least_epsilon, least_gamma, paper_epsilon
 from covey.grouping.ihc.paper import alternate
 from covey.grouping.ihc.problem import (
     Problem,
@@ -132,6 +132,18 @@ def test_gamma_is_raised_to_the_smallest_that_has_an_answer(problem):
         assert least_gamma(problem) <= smallest
         answered, _, _ = solve_exactly(problem, np.random.default_rng(0), 20.0)
         assert answered.gamma == smallest
+
+
+@few
+@given(problems(most=7), st.integers(1, 6))
+def test_epsilon_is_raised_to_the_smallest_with_which_so_many_heads_reach_all(problem, heads):
+    def enough(epsilon):
+        wider = replace(problem, epsilon=float(epsilon))
+        return len(cover(wider.may_follow, np.arange(problem.clients, dtype=np.float64))) <= heads
+
+    steps = np.unique(np.append(problem.deltas[problem.deltas > problem.epsilon], problem.epsilon))
+    found = least_epsilon(problem, heads)
+    assert found == next(epsilon for epsilon in steps if enough(epsilon) or epsilon == steps[-1])
 
 
 @settings(max_examples=6, deadline=None)
