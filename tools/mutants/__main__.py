@@ -1,13 +1,14 @@
 """Put small faults into the source, run the tests near each, and print those that no test notices.
 
     python -m tools.mutants [PACKAGE …] [--sample 20] [--seed 0] [--workers 2] [--seconds 300] [--minutes 120]
-                             [--json]
+                             [--again FILE] [--json]
 
 A package is a folder or a file under src/covey; without one, those in which a wrong number would hide. So many faults
 are drawn from each package; every one is put into a copy of the tree, two at a time, and tests are run until one fails:
 the file's doctests and the tests named after it, then those of its package, then the ones in NEAR. The score is the
 share of faults that a test notices, if only because the first of the three sets takes more than `--seconds` of work;
-the other two end then, and nobody has noticed.
+the other two end then, and nobody has noticed. `--again` tries those anew that went unnoticed in a run whose output
+is FILE.
 """
 
 from __future__ import annotations
@@ -71,10 +72,16 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="how many at a time")
     parser.add_argument("--seconds", type=int, default=300, help="most work that each of three sets of tests may take")
     parser.add_argument("--minutes", type=float, default=120, help="begin no other fault after so long")
+    parser.add_argument(
+        "--again", type=Path, metavar="FILE", help="only what went unnoticed in the run that wrote FILE"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
     every = {name: of_package(name) for name in args.packages}
-    drawn = {name: random.Random(args.seed).sample(all_, min(args.sample, len(all_))) for name, all_ in every.items()}
+    if args.again is not None:
+        every = {name: [m for m in all_ if _told(m) in unnoticed(args.again)] for name, all_ in every.items()}
+    most = args.sample if args.again is None else sum(map(len, every.values()))
+    drawn = {name: random.Random(args.seed).sample(all_, min(most, len(all_))) for name, all_ in every.items()}
     for name in FIRST:
         importlib.import_module(name)
     ends, began = {name: Counter[str]() for name in drawn}, time.monotonic()
@@ -130,7 +137,28 @@ def of_package(name: str) -> list[Mutant]:
     return [m for file in files for m in mutants(file.relative_to(ROOT).as_posix(), file.read_text())]
 
 
-def tests_near(file: str) -> list[list[str]]:
+def unnoticed(path: Path) -> set[tuple[str, ...]]:
+    """What the output of an earlier run says of the faults that survived: file, fault, the line before and after.
+
+    Not the line's number, which changes with what is written above it.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines()
+    blocks = (
+        (line.split(None, 1)[1], *lines[k + 1 : k + 3]) for k, line in enumerate(lines) if line[:9] == "survived "
+    )
+    return {_words(*block) for block in blocks}
+
+
+def _told(mutant: Mutant) -> tuple[str, ...]:
+    return _words(*mutant.shown((ROOT / mutant.file).read_text()).split("\n"))
+
+
+def _words(place: str, before: str, after: str) -> tuple[str, ...]:
+    file, _, what = place.split(":", 2)
+    return file, what.strip(), before.strip(), after.strip()
+
+
+def near_tests(file: str) -> list[list[str]]:
     """Three sets of tests, the nearest first: for this file, for its package, for what uses it."""
     inside = Path(file).relative_to("src/covey")
     package, stem = inside.parts[0].removesuffix(".py"), inside.stem.removeprefix("_")
@@ -150,7 +178,7 @@ def _named(paths: Sequence[Path]) -> list[str]:
 def own_tests(drawn: dict[str, list[Mutant]]) -> list[str]:
     """The tests of the files that faults are put into."""
     files = {mutant.file for some in drawn.values() for mutant in some}
-    return sorted({test for file in files for test in tests_near(file)[0]})
+    return sorted({test for file in files for test in near_tests(file)[0]})
 
 
 def own_copy() -> None:
@@ -184,7 +212,7 @@ def try_out(job: tuple[str, Mutant, int, float]) -> tuple[str, Mutant, str]:
     source = path.read_text()
     path.write_text(mutant.apply(source))
     try:
-        for k, tests in enumerate(tests_near(mutant.file)):
+        for k, tests in enumerate(near_tests(mutant.file)):
             end = run_tests(tests, seconds)[0]
             if k and end == "late":  # so many tests take long with or without the fault
                 end = "survived"
