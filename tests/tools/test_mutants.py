@@ -1,7 +1,7 @@
 """Faults put into the source: what is made of a line, and which are tried again."""
 
 import pytest
-from tools.mutants.__main__ import ROOT, _told, near_tests, of_package, unnoticed
+from tools.mutants.draw import ROOT, near_tests, of_package, told, unnoticed
 from tools.mutants.mutate import mutants
 
 
@@ -33,9 +33,9 @@ def test_what_went_unnoticed_is_found_again_where_lines_have_moved(tmp_path):
     source = (ROOT / one.file).read_text()
     moved = one.shown(source).replace(f"{one.file}:{one.line}:", f"{one.file}:{one.line + 40}:")
     (tmp_path / "out").write_text(f"survived {moved}\nnoticed  {other.shown(source)}\n")
-    told = unnoticed(tmp_path / "out")
-    assert _told(one) in told
-    assert _told(other) not in told
+    found = unnoticed(tmp_path / "out")
+    assert told(one) in found
+    assert told(other) not in found
 
 
 def test_the_nearest_tests_come_first():

@@ -2,6 +2,6 @@
 
     python -m tools.mutants --help
 
-`mutate` makes the faults; `python -m tools.mutants` draws some of them, runs the tests near each, and prints what went
-unnoticed.
+`mutate` makes the faults, `draw` says which are tried with which tests; `python -m tools.mutants` runs these and prints
+what went unnoticed.
 """

@@ -37,27 +37,16 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import repeat
 from pathlib import Path
 
-from tools.mutants.mutate import Mutant, mutants
+from tools.mutants.draw import ROOT, near_tests, of_package, own_tests, told, unnoticed
+from tools.mutants.mutate import Mutant
 
 PACKAGES = ("plan", "execute", "merge", "local", "grouping", "store", "loop.py")
-NEAR = {
-    "plan": ["execute/test_walk.py", "algorithms"],
-    "execute": ["test_loop.py", "algorithms", "test_resume.py"],
-    "merge": ["execute/test_walk.py", "test_loop.py", "algorithms"],
-    "local": ["execute", "algorithms"],
-    "grouping": ["cli/test_group.py", "cli/test_fleet_file.py", "algorithms"],
-    "store": ["test_resume.py", "cli/test_listing.py"],
-    "loop": ["test_resume.py", "algorithms"],
-    "seeds": ["execute", "test_loop.py", "test_sampling.py"],
-    "sampling": ["algorithms"],
-}
 FIRST = (
     "torch.func", "torch.fx.experimental.proxy_tensor", "scipy.optimize", "scipy.stats", "sklearn.cluster", "pytest",
     "networkx", "pydantic", "typer", "rich.progress", "matplotlib.figure", "pooch", "h5py", "PIL.Image",
     "ortools.graph.python.min_cost_flow", "sklearn.datasets", "safetensors.torch",
 )  # fmt: skip
 OUTPUT = Path("pytest.out")
-ROOT = Path(__file__).parents[2]
 COPIED = (
     "src", "tests", "benchmarks", "tools", "examples", "experiments", "docs", "README.md", "CONTRIBUTING.md",
     "pyproject.toml",
@@ -79,7 +68,8 @@ def main() -> None:
     args = parser.parse_args()
     every = {name: of_package(name) for name in args.packages}
     if args.again is not None:
-        every = {name: [m for m in all_ if _told(m) in unnoticed(args.again)] for name, all_ in every.items()}
+        before = unnoticed(args.again)
+        every = {name: [m for m in all_ if told(m) in before] for name, all_ in every.items()}
     most = args.sample if args.again is None else sum(map(len, every.values()))
     drawn = {name: random.Random(args.seed).sample(all_, min(most, len(all_))) for name, all_ in every.items()}
     for name in FIRST:
@@ -126,59 +116,6 @@ def report(ends: dict[str, Counter[str]], every: dict[str, list[Mutant]], second
     late = sum(row["late"] for row in rows.values())
     print(f"{noticed} of {faults} faults noticed ({noticed / faults:.0%}), {late} of them by taking too long; ", end="")
     print(f"{seconds:,.0f} s")
-
-
-def of_package(name: str) -> list[Mutant]:
-    """All faults of a folder or a file."""
-    place = ROOT / "src" / "covey" / name
-    files = [place] if place.suffix == ".py" else sorted(place.rglob("*.py"))
-    if not files:
-        raise SystemExit(f"src/covey/{name} is neither a folder with Python files nor one")
-    return [m for file in files for m in mutants(file.relative_to(ROOT).as_posix(), file.read_text())]
-
-
-def unnoticed(path: Path) -> set[tuple[str, ...]]:
-    """What the output of an earlier run says of the faults that survived: file, fault, the line before and after.
-
-    Not the line's number, which changes with what is written above it.
-    """
-    lines = path.read_text(encoding="utf-8").splitlines()
-    blocks = (
-        (line.split(None, 1)[1], *lines[k + 1 : k + 3]) for k, line in enumerate(lines) if line[:9] == "survived "
-    )
-    return {_words(*block) for block in blocks}
-
-
-def _told(mutant: Mutant) -> tuple[str, ...]:
-    return _words(*mutant.shown((ROOT / mutant.file).read_text()).split("\n"))
-
-
-def _words(place: str, before: str, after: str) -> tuple[str, ...]:
-    file, _, what = place.split(":", 2)
-    return file, what.strip(), before.strip(), after.strip()
-
-
-def near_tests(file: str) -> list[list[str]]:
-    """Three sets of tests, the nearest first: for this file, for its package, for what uses it."""
-    inside = Path(file).relative_to("src/covey")
-    package, stem = inside.parts[0].removesuffix(".py"), inside.stem.removeprefix("_")
-    folder = ROOT / "tests" / package if len(inside.parts) > 1 else ROOT / "tests"
-    own = sorted(folder.rglob(f"test_{stem}*.py"))
-    rest = [folder] if len(inside.parts) > 1 else []
-    near = [ROOT / "tests" / name for name in NEAR.get(package, [])]
-    doctests = [file] if ">>>" in (ROOT / file).read_text() else []
-    sets = [[*doctests, *_named(own)], _named(rest), _named(near)]
-    return [names for names in sets if names]
-
-
-def _named(paths: Sequence[Path]) -> list[str]:
-    return [path.relative_to(ROOT).as_posix() for path in paths if path.exists()]
-
-
-def own_tests(drawn: dict[str, list[Mutant]]) -> list[str]:
-    """The tests of the files that faults are put into."""
-    files = {mutant.file for some in drawn.values() for mutant in some}
-    return sorted({test for file in files for test in near_tests(file)[0]})
 
 
 def own_copy() -> None:
