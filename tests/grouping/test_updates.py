@@ -31,6 +31,14 @@ def test_hierarchical_clustering_finds_the_bundles(metric, linkage):
     assert {frozenset(g) for g in found} == BUNDLES
 
 
+@pytest.mark.parametrize(("metric", "apart"), [("l1", 7.0), ("l2", 5.0), ("cosine", 1.0)])
+def test_the_distance_is_that_of_the_metric(metric, apart):
+    rows = np.array([[3.0, 0.0], [0.0, 4.0]])
+    for threshold, groups in ((apart * 0.99, 2), (apart * 1.01, 1)):
+        found = fl_hc(NOBODY[:2], updates=rows, metric=metric, linkage="single", threshold=threshold, rng=rng())
+        assert len(found) == groups
+
+
 def test_a_threshold_says_how_many():
     # points 0, 1, 5, 6, 20 on a line, complete linkage: pairs at 1, then (0..6) at 6, then all at 20
     points = np.array([[0.0], [1], [5], [6], [20]])
