@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations, permutations
@@ -15,6 +16,7 @@ from tests.narrow import known
 from covey.errors import BadValue
 from covey.grouping.ihc import ihc, topology
 from covey.grouping.ihc.bound import lower_bound
+from covey.grouping.ihc.draft import Draft
 from covey.grouping.ihc.exact import exact, sizes
 from covey.grouping.ihc.gamma import solve_exactly, solve_quickly
 from covey.grouping.ihc.limits import cover, least_epsilon, least_gamma, paper_epsilon
@@ -28,7 +30,7 @@ from covey.grouping.ihc.problem import (
     cost,
     faults,
 )
-from covey.grouping.ihc.search import search
+from covey.grouping.ihc.search import _Annealing, search
 
 few = settings(max_examples=25, deadline=None)
 
@@ -325,3 +327,17 @@ def test_with_an_odd_degree_one_link_may_hold_two_parts_together():
     assert proof.complete
     assert sum((i < 5) != (j < 5) for i, j in known(proof.solution).links) == 1
     assert proof.bound == pytest.approx(14 * 2 + 200)
+
+
+def test_a_head_moves_to_where_it_is_cheaper():
+    line = np.arange(6.0)
+    costs = np.abs(np.subtract.outer(line, line))
+    draft = Draft(Problem(costs, costs, epsilon=0.0, gamma=9.0, heads=6))
+    ring = [0, 3, 1, 2, 4, 5]  # 3 stands between 0 and 1
+    before = draft.reset({h: [ring[k - 1], ring[(k + 1) % 6]] for k, h in enumerate(ring)})
+    annealing = _Annealing(draft, [[j for j in range(6) if j != i] for i in range(6)], random.Random(0))
+    annealing._move(3, 4, 0.0)
+    assert draft.total() < before
+    assert sorted(draft.links[3]) == [2, 4]
+    assert sorted(draft.links[0]) == [1, 5]
+    assert all(len(around) == 2 for around in draft.links)
