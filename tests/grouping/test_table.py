@@ -17,6 +17,15 @@ def file(tmp_path):
     return write
 
 
+def test_distances_that_do_not_fit_into_memory_are_refused_before_they_are_read(file, monkeypatch):
+    path = file("client,ada,bob\nada,0,5\nbob,5.5,0\n", "d.csv")
+    monkeypatch.setattr("covey.grouping.table.free_memory", lambda: 24 * 2**2)
+    assert read_distances(path, ["ada", "bob"]).shape == (2, 2)
+    monkeypatch.setattr("covey.grouping.table.free_memory", lambda: 24 * 2**2 - 1)
+    with pytest.raises(BadData, match="of memory"):
+        read_distances(path, ["ada", "bob"])
+
+
 def test_a_fleet(file):
     table = read_clients(file("\ufeffclient, edge ,cat,dog\nada,north,3,0\n\nbob,south,0,4.0\neve,north,1,2\n"))
     assert tuple(table.names) == ("ada", "bob", "eve")

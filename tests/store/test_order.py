@@ -2,14 +2,16 @@
 
 import errno
 import os
+import sys
 import threading
 from pathlib import Path
 
 import pytest
-from tests.store.made import checkpoint, rewound, with_rounds
+from tests.store.made import checkpoint, finished, rewound, with_rounds
 
 from covey.checkpoint import Checkpoint
 from covey.errors import RunFailed
+from covey.store import repair
 from covey.store.files import files_in
 
 
@@ -92,6 +94,41 @@ def test_a_round_that_fails_to_be_written_down_has_no_row(store):
     with pytest.raises(RunFailed, match="the checkpoint of round 3 could not be written"):
         store.add_round(run, 3, {}, checkpoint(3))
     assert [row["round"] for row in store.rounds(run)] == [1, 2]
+
+
+def test_what_was_taken_back_is_not_waited_for(store, monkeypatch):
+    """The newest checkpoint is set aside before the disk had its turn with it."""
+    run = with_rounds(store, 2)
+    settle = store._settler.settle
+    monkeypatch.setattr(store._settler, "settle", lambda path: None)  # a disk that is busy elsewhere
+    store.add_round(run, 3, {}, checkpoint(3))
+    store._settler.wait()
+
+    def check(data):
+        if data["round"] == 3:
+            raise ValueError("not this one")
+
+    found = store.rewind(run, check)
+    assert found is not None
+    assert found[0] == 2
+    monkeypatch.setattr(store._settler, "settle", settle)
+    store.mark(run, "failed", {})  # which waits for the newest there is
+
+
+def test_a_repaired_database_is_on_the_disk_before_it_takes_the_place_of_the_old_one(store, monkeypatch):
+    finished(store)
+    store.close()
+    (store.folder / "covey.db").write_bytes(b"no database")
+    order, replace = [], Path.replace
+
+    def moving(path, target):
+        order.append(("move", Path(target).name))
+        return replace(path, target)
+
+    monkeypatch.setattr(sys.modules["covey.store.repair"], "to_disk", lambda path: order.append(("to disk", path.name)))
+    monkeypatch.setattr(Path, "replace", moving)
+    repair(store.folder)
+    assert order.index(("to disk", "covey.db.new")) < order.index(("move", "covey.db"))
 
 
 def test_a_disk_that_fails_is_not_kept_quiet(store, monkeypatch):

@@ -13,7 +13,7 @@ NEAR = {
     "merge": ["execute/test_walk.py", "test_loop.py", "algorithms"],
     "local": ["execute", "algorithms"],
     "grouping": ["cli/test_group.py", "cli/test_fleet_file.py", "algorithms"],
-    "store": ["test_resume.py", "cli/test_listing.py"],
+    "store": ["test_resume.py", "cli/test_listing.py", "cli/test_runs.py", "cli/test_run.py"],
     "loop": ["test_resume.py", "algorithms"],
     "seeds": ["execute", "test_loop.py", "test_sampling.py"],
     "sampling": ["algorithms"],
