@@ -18,7 +18,7 @@ from covey.execute.evaluate import LocalEvaluator
 from covey.execute.local import LocalExecutor, Training, make_task
 from covey.experiment.life import Kept, Stored
 from covey.local import Rule, make_rule
-from covey.loop import TRIES, Limits, Loop, Report, Ways
+from covey.loop import TRIES, Limits, Loop, Report, Ways, _mean
 from covey.merge import Merges, make_server
 from covey.plan import Forest, Mesh, Ring, Star, Train, client, edge
 from covey.store import Store
@@ -726,3 +726,9 @@ def test_a_score_that_is_not_a_number_is_none():
     loop.go(progress)
     progress.last = {}
     assert loop.summary(progress)["accuracy"] is None
+
+
+def test_the_server_steps_from_the_mean_of_all_models_where_several_become_one():
+    models = [torch.tensor([1.0, 0.0]), torch.tensor([2.0, 3.0]), torch.tensor([6.0, 0.0])]
+    assert _mean(models).tolist() == [3.0, 1.0]
+    assert _mean(models[:1]) is models[0]
