@@ -1,6 +1,6 @@
 from collections import Counter
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
@@ -14,11 +14,12 @@ from covey.algorithms.base import settings
 from covey.checkpoint import Checkpoint, fingerprint
 from covey.errors import BadPlan, RunFailed
 from covey.execute.dropout import Dropout
+from covey.execute.effects import Answer, Job
 from covey.execute.evaluate import LocalEvaluator
 from covey.execute.local import LocalExecutor, Training, make_task
 from covey.experiment.life import Kept, Stored
 from covey.local import Rule, make_rule
-from covey.loop import TRIES, Limits, Loop, Report, Ways, _mean
+from covey.loop import TRIES, Limits, Loop, Report, Ways, _fault, _mean
 from covey.merge import Merges, make_server
 from covey.plan import Forest, Mesh, Ring, Star, Train, client, edge
 from covey.store import Store
@@ -732,3 +733,18 @@ def test_the_server_steps_from_the_mean_of_all_models_where_several_become_one()
     models = [torch.tensor([1.0, 0.0]), torch.tensor([2.0, 3.0]), torch.tensor([6.0, 0.0])]
     assert _mean(models).tolist() == [3.0, 1.0]
     assert _mean(models[:1]) is models[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (Answer(torch.ones(3), 1.0, 1, {}, None), None),
+        (Answer(torch.tensor([1.0, float("nan"), 1.0]), 1.0, 1, {}, None), "the trained model is not finite"),
+        (Answer(torch.ones(3), 1.0, 1, {}, False), "the trained model is not finite"),
+        (Answer(torch.ones(4), 1.0, 1, {}, None), "the trained model is not a vector of 3 numbers"),
+        (Answer(cast(Any, [1.0, 1.0, 1.0]), 1.0, 1, {}, True), "the trained model is not a vector of 3 numbers"),
+    ],
+    ids=["whole", "not a number", "said not to be finite", "another shape", "no tensor"],
+)
+def test_answers_that_are_none(answer, fault):
+    assert _fault(Job(0, torch.zeros(3)), answer) == fault

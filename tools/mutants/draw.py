@@ -14,7 +14,7 @@ NEAR = {
     "local": ["execute", "algorithms"],
     "grouping": ["cli/test_group.py", "cli/test_fleet_file.py", "algorithms"],
     "store": ["test_resume.py", "cli/test_listing.py", "cli/test_runs.py", "cli/test_run.py"],
-    "loop": ["test_inside.py", "test_resume.py", "algorithms"],
+    "loop": ["test_inside.py", "test_effort.py", "test_resume.py", "algorithms"],
     "seeds": ["execute", "test_loop.py", "test_sampling.py"],
     "sampling": ["algorithms"],
 }
