@@ -67,7 +67,7 @@ def _section(item: Item, out: Path, folder: Path) -> str:
         lines += [
             "",
             "```sh",
-            f"covey reproduce {item.name} --scale {scale}",
+            f"covey reproduce {item.name} --scale {scale}{_asked(item, result)}",
             "```",
             "",
             f"Scale {scale}, {seeds}.",
@@ -86,6 +86,14 @@ def _section(item: Item, out: Path, folder: Path) -> str:
         lines.append(f"![{paper.system}, {paper.item}](pictures/{item.name}.png)\n")
     lines += [f"- {text}." for text in paper.notes]
     return "\n".join([*lines, ""])
+
+
+def _asked(item: Item, result: Result) -> str:
+    """The option for the seeds, where they are other than the file's."""
+    if result.seeds == item.comparison(result.scale).terms.seeds:
+        return ""
+    few = result.seeds == tuple(range(len(result.seeds)))
+    return f" --seeds {len(result.seeds) if few else ','.join(map(str, result.seeds))}"
 
 
 def _place(out: Path, item: Item, scale: str) -> Path:
