@@ -219,12 +219,12 @@ def test_a_checkpoint_of_a_run_of_the_same_name_elsewhere_is_passed_over(store, 
 
 def test_settings_that_were_changed_by_hand_are_not_gone_on_with(tmp_path):
     with Store(tmp_path) as store:
-        run = with_rounds(store, 3, lr=0.1)
+        run = with_rounds(store, 2, lr=0.1)  # a third would let the first be dropped, where the disk is fast
         store.database.connection.execute("UPDATE runs SET config = ?", (json.dumps({"lr": 0.2}),))
     with Store(tmp_path) as store:
         assert store.rewind(run) is None
         assert all("it is a checkpoint of other settings" in said for said in passed_over(store, run))
-        assert len(passed_over(store, run)) == 3
+        assert len(passed_over(store, run)) == 2
 
 
 def test_settings_in_another_order_are_the_same(tmp_path):

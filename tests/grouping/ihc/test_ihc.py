@@ -136,16 +136,17 @@ def test_gamma_is_raised_to_the_smallest_that_has_an_answer(problem):
         assert answered.gamma == smallest
 
 
-@few
-@given(problems(most=7), st.integers(1, 6))
-def test_epsilon_is_raised_to_the_smallest_with_which_so_many_heads_reach_all(problem, heads):
+@pytest.mark.parametrize("heads", range(1, 12))
+def test_epsilon_is_raised_to_the_smallest_with_which_so_many_heads_reach_all(heads):
+    places = np.random.default_rng(3).random((12, 2))
+    deltas = np.linalg.norm(places[:, None] - places, axis=2)
+    problem = Problem(deltas, deltas, epsilon=0.0, gamma=9.0)
+
     def enough(epsilon):
         wider = replace(problem, epsilon=float(epsilon))
-        return len(cover(wider.may_follow, np.arange(problem.clients, dtype=np.float64))) <= heads
+        return len(cover(wider.may_follow, np.arange(12.0))) <= heads
 
-    steps = np.unique(np.append(problem.deltas[problem.deltas > problem.epsilon], problem.epsilon))
-    found = least_epsilon(problem, heads)
-    assert found == next(epsilon for epsilon in steps if enough(epsilon) or epsilon == steps[-1])
+    assert least_epsilon(problem, heads) == next(epsilon for epsilon in np.unique(deltas) if enough(epsilon))
 
 
 @settings(max_examples=6, deadline=None)
