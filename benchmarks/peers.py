@@ -216,8 +216,7 @@ def _key(name: str) -> str:
 def table(found: dict[str, dict[str, Figure]], sources: dict[str, str], work: dict[str, Any]) -> Table:
     what = f"{work['cohort']} of {work['clients']:,} clients x {work['samples']} samples, batch {work['batch']}"
     shown = Table(title=f"microseconds per client step, whole rounds of {what}; in brackets times as long as covey")
-    names = [name for name in next(iter(found.values())) if name != "covey, evaluating"]
-    for column in ("model", "data", *names, "first round of covey"):
+    for column in ("model", "data", *next(iter(found.values())), "first round of covey"):
         shown.add_column(column, justify="left" if column in ("model", "data") else "right")
     for model, figures in found.items():
         base = figures["covey"].seconds
