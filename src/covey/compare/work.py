@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from covey.compare.comparison import Cell, Comparison
 from covey.compare.fleets import Fleets
@@ -43,6 +43,8 @@ class Heard:
     metrics: dict[str, Any]
 
 
+Told: TypeAlias = "SimpleQueue[tuple[int, Heard | None] | None]"
+"""What processes tell: which run (its place) has begun, or made a round; None at the end of all."""
 Watcher = Callable[[Any], bool | None]
 """Sees the rounds of one run, a `Report` each; a `Heard` where another process makes the run, which it cannot stop."""
 Begins = Callable[[Cell], "Sequence[Watcher]"]
@@ -92,7 +94,7 @@ def _all(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, ends
 
 def _at_once(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, ends: Ends) -> Iterable[Done]:
     context, threads = get_context("spawn"), max(1, (os.cpu_count() or 1) // jobs)
-    told: SimpleQueue[tuple[int, Heard | None] | None] = context.SimpleQueue()
+    told: Told = context.SimpleQueue()
     ear = threading.Thread(target=_listen, args=(told, cells, begins), daemon=True)
     ear.start()
     try:
@@ -117,7 +119,7 @@ def _at_once(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, 
     return [found[number] for number in range(len(cells))]
 
 
-def _listen(told: SimpleQueue[tuple[int, Heard | None] | None], cells: Sequence[Cell], begins: Begins) -> None:
+def _listen(told: Told, cells: Sequence[Cell], begins: Begins) -> None:
     """Pass on what the processes tell, until all is told."""
     watchers: dict[int, Sequence[Watcher]] = {}
     while (news := told.get()) is not None:
@@ -129,10 +131,10 @@ def _listen(told: SimpleQueue[tuple[int, Heard | None] | None], cells: Sequence[
                 watch(heard)
 
 
-_told: SimpleQueue[tuple[int, Heard | None] | None] | None = None  # in a process that makes runs for another
+_told: Told | None = None  # in a process that makes runs for another
 
 
-def _prepare(threads: int, told: SimpleQueue[tuple[int, Heard | None] | None]) -> None:
+def _prepare(threads: int, told: Told) -> None:
     import torch
 
     global _told
