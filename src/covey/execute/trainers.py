@@ -188,6 +188,7 @@ class Stacked:
         self.task, self.chunk, self.compiled = task, chunk, compiled
         self.module, self.book = with_norms(task.layout.module)
         self._steps: dict[tuple[object, ...], Callable[..., None]] = {}
+        self._rooms: dict[str, Tensor] = {}
 
     def train(self, jobs: Sequence[Job], memory: Memory) -> Iterator[Trained]:
         """Train every job; all begin with what their clients remember now."""
@@ -210,7 +211,7 @@ class Stacked:
         alike = all(job.model is first for job in jobs)
         start = first.expand(len(jobs), -1) if alike else torch.stack([job.model for job in jobs])
         start = start.to(layout.device)
-        values = {name: p.clone(memory_format=torch.contiguous_format) for name, p in layout.views(start).items()}
+        values = {name: self._room(name, len(jobs), p).copy_(p) for name, p in layout.views(start).items()}
         params = {name: values.pop(name) for name in layout.parameters}
         # contiguous as in the trace; a stack that starts from one model is a view that repeats it
         received = {name: p.contiguous() for name, p in layout.params(start).items()} if rule.uses_received else {}
@@ -222,7 +223,8 @@ class Stacked:
         there, shape = batches.to(layout.device), batches.samples.shape
         for t in range(shape[1]):
             samples = there.samples[:, t].reshape(-1)
-            x = task.x.index_select(0, samples).view(shape[0], shape[2], *task.x.shape[1:])
+            room = self._room("", len(samples), task.x)
+            x = torch.index_select(task.x, 0, samples, out=room).view(shape[0], shape[2], *task.x.shape[1:])
             y = task.y.index_select(0, samples).view(shape[0], shape[2])
             mask = None if there.valid is None else there.valid[:, t]
             active = None if there.active is None else there.active[:, t]
@@ -237,6 +239,12 @@ class Stacked:
             total = None if totals is None else totals[j]
             new = _new_memory(task, jobs[j], rows[j], remembered[j], taken[j], total)
             yield Trained(numbers[j], rows[j], finite[j], taken[j], new)
+
+    def _room(self, name: str, rows: int, like: Tensor) -> Tensor:
+        """Memory for so many rows, the same for every stack: fresh memory costs more than what is written to it."""
+        if name not in self._rooms or len(self._rooms[name]) < rows:
+            self._rooms[name] = like.new_empty(rows, *like.shape[1:])
+        return self._rooms[name][:rows]
 
     def _step(self, *arguments: Argument) -> None:
         """One step of every client in the stack, traced once for each shape."""
