@@ -102,6 +102,21 @@ def test_several_at_once_are_watched(tmp_path):
     assert seen == {}  # they are in the store
 
 
+def test_a_watcher_that_fails_is_heard_of_when_the_runs_are_done(tmp_path):
+    def begins(cell):
+        return [watch] if cell.entry.name == "ring" else []
+
+    def watch(heard):
+        raise OSError("the screen is gone")
+
+    with pytest.raises(OSError, match="the screen is gone"):
+        carry_out(
+            Comparison.make(SMALL, [{"algorithm": "fedavg"}, {"algorithm": "ring"}]), tmp_path, jobs=2, begins=begins
+        )
+    with Store(tmp_path) as store:
+        assert [record.status for record in store.runs()] == ["finished", "finished"]
+
+
 LONG = """
 from covey.compare import Comparison, carry_out
 if __name__ == "__main__":

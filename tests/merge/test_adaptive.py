@@ -6,6 +6,7 @@ import torch
 from tests.narrow import a
 from tests.tiny import model_after, random_fleet, small_network
 
+from covey.errors import BadValue
 from covey.merge import Adagrad, Adam, Moment, Yogi, make_server
 
 TAU = 1e-3
@@ -59,6 +60,25 @@ def test_no_change_no_step():
 def test_a_bad_rate_is_named(spec):
     with pytest.raises(ValueError, match=r"(server|rate).* is .*; allowed is"):
         make_server(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [("adam:tau=0", "tau"), ("adam:beta1=1", "beta1"), ("yogi:beta2=1", "beta2"), ("adagrad:beta2=-0.1", "beta2")],
+)
+def test_constants_out_of_range_are_named(spec, field):
+    with pytest.raises(BadValue, match=f"server {field} is"):
+        make_server(spec)
+
+
+def test_constants_at_the_lower_end_are_allowed():
+    assert make_server("adam:beta1=0,beta2=0") == Adam(beta1=0.0, beta2=0.0)
+
+
+def test_the_usual_constants_are_those_of_the_paper():
+    assert [(s.rate, s.beta1, s.beta2, s.tau) for s in (Adagrad(), Adam(), Yogi())] == [
+        (0.1, 0.9, 0.99, 1e-3), (0.01, 0.9, 0.99, 1e-3), (0.01, 0.9, 0.99, 1e-3),
+    ]  # fmt: skip
 
 
 def test_replace_is_fedavg():

@@ -1,5 +1,7 @@
 """Clipped updates with noise: by hand, and what the noise comes to."""
 
+from collections import Counter
+
 import pytest
 import torch
 
@@ -35,12 +37,26 @@ def test_what_is_drawn_is_added():
     assert torch.allclose(found, 1.0 + 1.5 * drawn.float() / 2)
 
 
+def test_who_was_cut_is_counted():
+    counts: Counter[str] = Counter()
+    start = torch.zeros(2)
+    merging = make_merge("private:norm=5").open(
+        Gathering(((0,), (1,), (2,)), start, count=lambda name, amount: counts.update({name: amount}))
+    )
+    for member, model in enumerate(([6.0, 8.0], [3.0, 4.0], [30.0, 0.0])):  # lengths 10, 5 and 30
+        merging.add(member, torch.tensor(model), 1.0)
+    merging.close(())
+    assert counts == {"clipped_models": 2}
+
+
 def test_nobody_is_a_fault():
     with pytest.raises(CannotMerge):
         make_merge("private").open(Gathering(((0,),), torch.zeros(1))).close((0,))
 
 
-@pytest.mark.parametrize("word", ["private:norm=0", "private:noise=0", "private:delta=1"])
+@pytest.mark.parametrize(
+    "word", ["private:norm=0", "private:norm=inf", "private:noise=0", "private:delta=0", "private:delta=1"]
+)
 def test_settings_without_privacy_are_refused(word):
     with pytest.raises(BadValue):
         make_merge(word)

@@ -8,6 +8,7 @@ import torch
 from covey.errors import BadValue
 from covey.merge import CannotMerge, Gathering, make_merge
 from covey.merge.flame import majority
+from covey.merge.kept import expected
 from covey.merge.krum import krum
 
 ROBUST = ["median", "trimmed-mean", "krum", "geometric-median", "flame"]
@@ -125,6 +126,76 @@ def test_flame_on_updates_sees_what_models_hide():
     found, counts = merged("flame:noise=0,of=updates", models, start=start)
     assert counts["rejected_models"] >= 2
     assert float((found - 100).mean()) > 0.8
+
+
+def test_flame_averages_buffers_of_those_it_keeps_as_they_are():
+    """Parameters in two columns, a buffer in the third; the fourth model points elsewhere and is left out."""
+    models = [[1.0, 0.0, 6.0], [1.0, 0.0, 7.0], [1.0, 0.0, 8.0], [0.0, -1.0, 900.0]]
+    found, counts = merged("flame:noise=0", models, trained=2)
+    assert torch.allclose(found, torch.tensor([1.0, 0.0, 7.0]))
+    assert counts["rejected_models"] == 1
+    noisy, _ = merged("flame:noise=0.5", models, trained=2)
+    assert noisy[2] == found[2]
+    assert (noisy[:2] != found[:2]).all()
+
+
+def test_flame_takes_no_weights():
+    models = directions(5, 0.2).tolist()
+    assert torch.equal(merged("flame", models, weights=[1.0, 2.0, 3.0, 4.0, 1e9])[0], merged("flame", models)[0])
+
+
+def test_flame_clips_to_the_median_of_all_and_not_of_those_it_keeps():
+    """Lengths 1, 2, 3 point one way and 4, 5 another: the median of all is 3, so that nobody who is kept is cut."""
+    models = [[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [0.0, -4.0], [0.0, -5.0]]
+    assert merged("flame:noise=0", models)[0].tolist() == [2.0, 0.0]
+
+
+def test_a_model_of_nothing_but_zeros_points_nowhere_and_breaks_nothing():
+    assert majority(torch.tensor([[1.0, 0.0], [1.0, 0.1], [1.0, 0.05], [0.0, 0.0]])) == [0, 1, 2]
+
+
+def test_where_no_majority_points_one_way_all_are_kept():
+    around = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
+    assert majority(torch.tensor(around)) == [0, 1, 2, 3]
+
+
+def test_krum_looks_at_parameters_and_takes_no_weights():
+    models = [[0.0, 900.0], [0.1, 0.0], [0.2, 0.0], [0.3, 0.0], [9.0, 0.0]]
+    found, _ = merged("krum:0.2", models, weights=[1.0, 1.0, 1.0, 1.0, 1e9], trained=1)
+    assert torch.allclose(found, torch.tensor([0.15, 225.0]))
+
+
+def test_krum_keeps_no_more_than_there_are():
+    models = torch.tensor([[0.0], [1.0], [1.5], [2.0], [9.0]])
+    assert krum(models, 1, keep=9) == [0, 1, 2, 3, 4]
+    assert krum(models, 1, keep=2) == [1, 2]
+    assert merged("krum:share=0.2,keep=1", models.tolist())[0].tolist() == [1.5]
+
+
+def test_krum_of_a_few_looks_at_one_neighbour_at_least():
+    assert krum(torch.tensor([[0.0], [5.0], [5.5]]), 1) == [1, 2]
+
+
+def test_trimmed_mean_takes_no_weights():
+    models = [[0.0], [1.0], [2.0], [3.0], [100.0]]
+    assert merged("trimmed-mean:0.2", models, weights=[1.0, 1.0, 1.0, 1e9, 1.0])[0].tolist() == [2.0]
+
+
+def test_geometric_median_looks_at_parameters_and_merges_buffers_with_the_same_weights():
+    """On a line two models at 0 outweigh one at 6; their buffers 1 and 3 count alike, the third hardly."""
+    found, _ = merged("geometric-median", [[0.0, 1.0], [0.0, 3.0], [6.0, 900.0]], trained=1)
+    assert torch.allclose(found, torch.tensor([0.0, 2.0]), atol=0.01)
+
+
+def test_a_share_of_models_is_not_lost_to_rounding():
+    assert expected(0.29, 100, Gathering()) == 29  # 0.29 x 100 is 28.999999999999996
+    assert expected(0.2, 14, Gathering()) == 2
+
+
+def test_clip_counts_nobody_who_is_just_as_long_as_allowed():
+    found, counts = merged("clip:5.0", [[3.0, 4.0], [0.0, 0.0]])
+    assert found.tolist() == [1.5, 2.0]
+    assert not counts["clipped_models"]
 
 
 @pytest.mark.parametrize("word", ROBUST)

@@ -95,7 +95,8 @@ def _all(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, ends
 def _at_once(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, ends: Ends) -> Iterable[Done]:
     context, threads = get_context("spawn"), max(1, (os.cpu_count() or 1) // jobs)
     told: Told = context.SimpleQueue()
-    ear = threading.Thread(target=_listen, args=(told, cells, begins), daemon=True)
+    faults: list[Exception] = []
+    ear = threading.Thread(target=_listen, args=(told, cells, begins, faults), daemon=True)
     ear.start()
     try:
         with ProcessPoolExecutor(jobs, context, _prepare, (threads, told)) as pool:
@@ -116,19 +117,24 @@ def _at_once(cells: Sequence[Cell], out: str | Path, jobs: int, begins: Begins, 
     finally:
         told.put(None)
         ear.join()
+    if faults:
+        raise faults[0]
     return [found[number] for number in range(len(cells))]
 
 
-def _listen(told: Told, cells: Sequence[Cell], begins: Begins) -> None:
-    """Pass on what the processes tell, until all is told."""
+def _listen(told: Told, cells: Sequence[Cell], begins: Begins, faults: list[Exception]) -> None:
+    """Pass on what the processes tell, until all is told; they would wait for ever for one who stops listening."""
     watchers: dict[int, Sequence[Watcher]] = {}
     while (news := told.get()) is not None:
         number, heard = news
-        if heard is None:
-            watchers[number] = begins(cells[number])
-        else:
-            for watch in watchers[number]:
-                watch(heard)
+        try:
+            if heard is None:
+                watchers[number] = begins(cells[number])
+            else:
+                for watch in watchers.get(number, ()):
+                    watch(heard)
+        except Exception as error:
+            faults.append(error)
 
 
 _told: Told | None = None  # in a process that makes runs for another

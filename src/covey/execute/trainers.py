@@ -27,6 +27,8 @@ from covey.execute.trace import Argument, tensors, trace
 from covey.local import Optimiser, Params, Rule
 from covey.shape import fit
 
+RESULTS = 2**18  # values, about, that are handed out at once: memory that is free again by the time the next are
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -207,11 +209,12 @@ class Stacked:
             jobs = jobs + [jobs[-1]] * (self.chunk - count)
             remembered = remembered + [remembered[-1]] * (self.chunk - count)
         batches = task.deal(jobs)
-        first = jobs[0].model
-        alike = all(job.model is first for job in jobs)
-        start = first.expand(len(jobs), -1) if alike else torch.stack([job.model for job in jobs])
+        model = jobs[0].model
+        alike = all(job.model is model for job in jobs)
+        start = model.expand(len(jobs), -1) if alike else torch.stack([job.model for job in jobs])
         start = start.to(layout.device)
-        values = {name: self._room(name, len(jobs), p).copy_(p) for name, p in layout.views(start).items()}
+        rooms, self._rooms = self._rooms, {}  # nobody else's until the last result is out
+        values = {name: _room(rooms, name, len(jobs), p).copy_(p) for name, p in layout.views(start).items()}
         params = {name: values.pop(name) for name in layout.parameters}
         # contiguous as in the trace; a stack that starts from one model is a view that repeats it
         received = {name: p.contiguous() for name, p in layout.params(start).items()} if rule.uses_received else {}
@@ -223,28 +226,25 @@ class Stacked:
         there, shape = batches.to(layout.device), batches.samples.shape
         for t in range(shape[1]):
             samples = there.samples[:, t].reshape(-1)
-            room = self._room("", len(samples), task.x)
+            room = _room(rooms, "", len(samples), task.x)
             x = torch.index_select(task.x, 0, samples, out=room).view(shape[0], shape[2], *task.x.shape[1:])
             y = task.y.index_select(0, samples).view(shape[0], shape[2])
             mask = None if there.valid is None else there.valid[:, t]
             active = None if there.active is None else there.active[:, t]
             now = rates if active is None else rates * active
             self._step(params, values, state, sums, received, own, shared, x, y, mask, now, active)
-        result = to_host(_rows(params | values))
         totals = to_host(_rows(sums | {name: torch.zeros_like(v) for name, v in values.items()})) if sums else None
         taken = [shape[1]] * count if batches.active is None else batches.active.sum(dim=1).int().tolist()
-        rows = result.unbind()
-        finite = torch.isfinite(result.sum(dim=1)).tolist()
-        for j in range(count):
-            total = None if totals is None else totals[j]
-            new = _new_memory(task, jobs[j], rows[j], remembered[j], taken[j], total)
-            yield Trained(numbers[j], rows[j], finite[j], taken[j], new)
-
-    def _room(self, name: str, rows: int, like: Tensor) -> Tensor:
-        """Memory for so many rows, the same for every stack: fresh memory costs more than what is written to it."""
-        if name not in self._rooms or len(self._rooms[name]) < rows:
-            self._rooms[name] = like.new_empty(rows, *like.shape[1:])
-        return self._rooms[name][:rows]
+        few = max(1, RESULTS // layout.size)
+        for first in range(0, count, few):
+            part = {name: p[first : min(first + few, count)] for name, p in (params | values).items()}
+            result = to_host(_rows(part))
+            finite = torch.isfinite(result.sum(dim=1)).tolist()
+            for j, row in enumerate(result.unbind(), start=first):
+                total = None if totals is None else totals[j]
+                new = _new_memory(task, jobs[j], row, remembered[j], taken[j], total)
+                yield Trained(numbers[j], row, finite[j - first], taken[j], new)
+        self._rooms = rooms
 
     def _step(self, *arguments: Argument) -> None:
         """One step of every client in the stack, traced once for each shape."""
@@ -288,6 +288,13 @@ class Stacked:
         for name, total in sums.items():
             on = 1.0 if active is None else active.view(-1, *(1,) * (total.dim() - 1))
             total.add_(on * grads[name])
+
+
+def _room(rooms: Params, name: str, rows: int, like: Tensor) -> Tensor:
+    """Memory for so many rows, the same for every stack: fresh memory costs more than what is written to it."""
+    if name not in rooms or len(rooms[name]) < rows:
+        rooms[name] = like.new_empty(rows, *like.shape[1:])
+    return rooms[name][:rows]
 
 
 def _remembered(layout: Layout, vectors: Mapping[str, Tensor]) -> Params:
