@@ -748,3 +748,54 @@ def test_the_server_steps_from_the_mean_of_all_models_where_several_become_one()
 )
 def test_answers_that_are_none(answer, fault):
     assert _fault(Job(0, torch.zeros(3)), answer) == fault
+
+
+# --- what jobs and rules are told
+
+
+class NotingJobs:
+    """An executor in front of another that notes the jobs."""
+
+    def __init__(self, inner):
+        self.inner, self.jobs = inner, []
+
+    def start(self, ticket, job):
+        self.jobs.append(job)
+        self.inner.start(ticket, job)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+def jobs_of(loop):
+    loop.executor = noting = NotingJobs(loop.executor)
+    loop.go(loop.begin())
+    return noting.jobs
+
+
+def test_what_jobs_draw_depends_on_the_seed_of_the_run():
+    zero, again, five = (jobs_of(loop_of(FedAvg(), rounds=1, seed=seed)) for seed in (0, 0, 5))
+    assert [job.key for job in zero] == [job.key for job in again]
+    assert {job.key for job in zero}.isdisjoint({job.key for job in five})
+
+
+def test_models_may_be_added_up_where_they_are_unless_single_ones_are_wanted():
+    @settings
+    class Comparing(FedAvg):
+        keeps_updates: ClassVar[bool] = True
+
+    assert all(job.share is not None for job in jobs_of(loop_of(FedAvg(), rounds=1)))
+    assert all(job.share is None for job in jobs_of(loop_of(Comparing(), rounds=1)))
+    assert all(job.share is None for job in jobs_of(loop_of(FedAvg(), rounds=1, score_every="epoch")))
+
+
+def test_the_server_takes_in_what_those_who_trained_have_learnt():
+    """Two of four clients: c <- c + 2/4 x the mean of how their variates changed, from nothing."""
+    loop = loop_of(Fixed(tree=Star([Train(0), Train(2)])), rule=make_rule("scaffold"), rounds=1)
+    progress = loop.begin()
+    assert not progress.shared["variate"].any()
+    loop.go(progress)
+    own = loop.executor.state()["memory"]["variate"]
+    assert set(own) == {0, 2}
+    torch.testing.assert_close(progress.shared["variate"], (own[0] + own[2]) / 2 * 2 / 4)
+    assert progress.shared["variate"].any()

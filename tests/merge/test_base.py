@@ -2,7 +2,7 @@
 
 import torch
 
-from covey.merge import Gathering, clients_meeting, make_merge
+from covey.merge import MERGES, Gathering, clients_meeting, make_merge
 from covey.merge.base import merged
 from covey.plan import Forest, Ring, Star, Train
 
@@ -32,3 +32,27 @@ def test_models_merged_at_once_start_from_the_first_and_count_by_weight():
     assert merge.gathering.start is models[0]
     assert merge.gathering.trained == 1
     assert isinstance(merge.gathering, Gathering)
+
+
+def test_the_usual_settings():
+    """What a word without settings stands for, as the documentation has it."""
+    usual = {
+        "mean": {},
+        "sum": {},
+        "updates": {},
+        "median": {},
+        "ida": {},
+        "clip": {"norm": None},
+        "flame": {"noise": 0.001, "of": "models"},
+        "geometric-median": {"steps": 100, "smoothing": 1e-6, "tolerance": 1e-6},
+        "krum": {"share": 0.2, "keep": 0},
+        "private": {"norm": 1.0, "noise": 1.0, "delta": 1e-5, "amplify": False},
+        "secure": {
+            "clip": 8.0, "levels": 0, "threshold": 2 / 3, "neighbours": "all", "norm": 1.0, "noise": 0.0, "delta": 1e-5,
+            "amplify": False, "seeded": True,
+        },
+        "trimmed-mean": {"share": 0.2},
+    }  # fmt: skip
+    assert set(usual) == set(MERGES.names)
+    for name, values in usual.items():
+        assert vars(make_merge(name)) == values, name

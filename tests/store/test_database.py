@@ -328,3 +328,9 @@ def test_a_damaged_page_does_not_hide_the_runs_on_others(tmp_path):
         pytest.raises(BadData, match="run fedavg-20 is damaged: its row can"),
     ):
         store.get("fedavg-20")
+
+
+def test_a_write_reaches_the_log_and_what_belongs_to_no_run_is_refused(store):
+    assert store.database.read("PRAGMA journal_mode") == [("wal",)]
+    assert store.database.read("PRAGMA synchronous") == [(1,)]  # NORMAL: the settler brings the log to the disk
+    assert store.database.read("PRAGMA foreign_keys") == [(1,)]

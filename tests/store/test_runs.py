@@ -348,3 +348,20 @@ def test_processes_make_one_store_at_once(tmp_path):
         for opener in openers:
             opener.join(60)
         assert [opener.exitcode for opener in openers] == [0] * 4
+
+
+def test_a_store_that_is_closed_leaves_no_thread_behind(tmp_path):
+    before = set(threading.enumerate())
+    with Store(tmp_path) as store:
+        with_rounds(store, 2)
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_name_that_was_discarded_is_a_new_run_when_it_comes_again(store):
+    """What the store knows of the first one is not said of the second."""
+    run = with_rounds(store, 1, seed=1)
+    store.discard(run)
+    assert with_rounds(store, 1, seed=2) == run
+    assert store.get(run).config == {"seed": 2}
+    with Store(store.folder) as other:
+        assert rewound(other, run) == 1  # its checkpoint is its own
