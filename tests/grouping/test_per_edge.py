@@ -50,6 +50,8 @@ def test_groups_are_shared_out_by_clients():
     # at most ten clients a group: 3 and 1 at least; at least ten: 2 and 1 at most
     assert share_out(4, [21, 10], most=10) == [3, 1]
     assert share_out(3, [21, 10], least=10) == [2, 1]
+    # 19/1.5 is more than 60/5.5, but the first edge can have no second group of ten
+    assert share_out(7, [19, 60], least=10) == [1, 6]
     with pytest.raises(BadValue, match="groups is 5; allowed is from 2 to 3"):
         share_out(5, [21, 10], least=10)
 

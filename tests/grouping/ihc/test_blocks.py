@@ -39,3 +39,13 @@ def test_what_blocks_cannot_give_is_refused(monkeypatch, wishes, sentence):
     labels = np.random.default_rng(0).integers(0, 40, (90, 6))
     with pytest.raises(BadValue, match=sentence):
         topology(labels, rng=np.random.default_rng(0), **wishes)
+
+
+def test_a_table_of_distances_holds_those_of_its_pairs():
+    unit = np.array([[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0]])
+    fleet = blocks._Fleet(unit, None, once=False)
+    everybody = np.arange(3)
+    table = fleet.table(everybody, everybody)
+    np.testing.assert_allclose(table, [[0.0, 0.4, 2.0], [0.4, 0.0, 1.6], [2.0, 1.6, 0.0]], atol=1e-12)
+    np.testing.assert_allclose(fleet.deltas(everybody[:, None], everybody), table, atol=1e-12)
+    np.testing.assert_allclose(fleet.costs(everybody[:, None], everybody), 1 + table, atol=1e-12)
