@@ -191,7 +191,9 @@ def _become_pytest(words: Sequence[str], seconds: int) -> None:
         import pytest
 
         for file in (word for word in words if word.startswith("src/")):
-            importlib.import_module(".".join(Path(file).relative_to("src").with_suffix("").parts))
+            importlib.import_module(
+                ".".join(Path(file.removesuffix("/__init__.py")).relative_to("src").with_suffix("").parts)
+            )
         code = int(pytest.main([*words, "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0"]))
     except BaseException:
         traceback.print_exc()
