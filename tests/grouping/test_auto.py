@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests.grouping.test_same_groups import fleet
 
 from covey.errors import BadValue
 from covey.grouping import group
@@ -137,3 +138,27 @@ def test_odd_fleets_get_a_number(labels):
 def test_options_out_of_range_are_refused(how):
     with pytest.raises(BadValue, match=f"^{next(iter(how))} is "):
         choose_groups(np.ones((8, 2), int), method="random", rng=rng(), **how)
+
+
+def test_the_same_numbers_are_tried_and_found_from_version_to_version():
+    given = fleet()
+    labels = given.pop("labels")
+    found = choose_groups(
+        labels, method="kmedoids", distances=given["distances"], updates=given["updates"], rng=np.random.default_rng(3)
+    )
+    assert found.groups == 10
+    told = [(c.groups, c.delta, c.Delta, c.divergence, c.communication, c.score) for c in found.candidates]
+    expected = [
+        [1, 1.706, 0.0, 0.164, 1.0, 1.164],
+        [2, 1.706, 0.055, 0.196, 0.968, 1.164],
+        [3, 1.699, 0.109, 0.227, 0.931, 1.157],
+        [4, 1.7, 0.148, 0.25, 0.898, 1.147],
+        [6, 1.678, 0.244, 0.304, 0.827, 1.131],
+        [7, 1.665, 0.299, 0.335, 0.795, 1.13],
+        [8, 1.607, 0.378, 0.375, 0.729, 1.104],
+        [9, 1.603, 0.401, 0.389, 0.707, 1.096],
+        [10, 1.532, 0.468, 0.421, 0.665, 1.086],
+        [11, 1.485, 0.545, 0.462, 0.638, 1.1],
+        [12, 1.417, 0.627, 0.503, 0.604, 1.107],
+    ]
+    np.testing.assert_allclose(told, expected, atol=1e-3)

@@ -15,6 +15,7 @@ def rng():
     [
         ({"groups": ((0, 1), (1,))}, "client 1 twice"),
         ({"groups": ((0,),), "left_out": (0,)}, "client 0 twice"),
+        ({"groups": ((5, 2), (2, 5))}, "client 2 twice"),
         ({"groups": ((0,), ())}, "groups of at least one client"),
         ({"groups": ((-1,),)}, "clients from 0 up"),
         ({"groups": ((0,), (1,)), "heads": (0,)}, "one member of every group"),
