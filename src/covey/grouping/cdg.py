@@ -16,10 +16,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, how_many
 from covey.grouping.per_edge import Clients, members_of, per_edge
-from covey.grouping.sizes import check_someone_is_left, evened, without_short
+from covey.grouping.sizes import check_someone_is_left, evened, filled_to, without_short
 
 
 def cdg(
@@ -42,11 +41,7 @@ def cdg(
     """
     from sklearn.cluster import KMeans  # takes a second to import, which other groupings need not wait for
 
-    if drop and min_size is None:
-        raise BadValue("drop", drop, "False without a min_size: no group is too small then")
-    filled = 1 if min_size is None or drop else min_size
-
-    table = check_labels(labels)
+    filled, table = filled_to(min_size, drop=drop), check_labels(labels)
 
     def form(at: Clients, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
         count = how_many(len(at), groups, min_size, max_size)

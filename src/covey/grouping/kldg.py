@@ -18,10 +18,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.errors import BadValue
 from covey.grouping.base import GROUPINGS, Grouping, Labels, check_labels, how_many
 from covey.grouping.per_edge import Clients, per_edge
-from covey.grouping.sizes import check_someone_is_left, without_short
+from covey.grouping.sizes import check_someone_is_left, filled_to, without_short
 
 Floats = NDArray[np.float64]
 
@@ -45,11 +44,7 @@ def kldg(
     >>> sorted(kldg(labels, groups=2, rng=np.random.default_rng(1)).sums(labels).tolist())
     [[9, 9], [9, 9]]
     """
-    if drop and min_size is None:
-        raise BadValue("drop", drop, "False without a min_size: no group is too small then")
-    filled = 1 if min_size is None or drop else min_size
-
-    table = check_labels(labels)
+    filled, table = filled_to(min_size, drop=drop), check_labels(labels)
 
     def form(at: Clients, groups: int | None, least: int, rng: np.random.Generator) -> Grouping:
         count = how_many(len(at), groups, min_size, max_size)

@@ -74,6 +74,13 @@ def evened(groups: list[list[int]], least: int, most: int | None = None) -> list
     return kept
 
 
+def filled_to(min_size: int | None, *, drop: bool) -> int:
+    """How many clients a group is filled up to, where groups short of `min_size` are not dropped instead."""
+    if drop and min_size is None:
+        raise BadValue("drop", drop, "False without a min_size: no group is too small then")
+    return 1 if min_size is None or drop else min_size
+
+
 def without_short(found: Sequence[Sequence[int]], least: int) -> Grouping:
     """The groups of at least that many clients; the clients of all others are left out.
 
