@@ -13,6 +13,12 @@ def test_the_discrepancy_of_two_points_by_hand():
     assert discrepancy(torch.tensor([[1.0]]), torch.tensor([[3.0]])).item() == pytest.approx(expected, rel=1e-5)
 
 
+def test_the_widths_start_at_1_and_the_least_is_that_of_the_authors():
+    widths = [1, *range(5, 36, 5), 100, 10**3, 10**4, 10**5, 10**6]
+    assert list(WIDTHS) == widths
+    assert LEAST == 1 / 10_000
+
+
 def test_rows_that_do_not_count_do_not_matter():
     rows = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
     others = rows + 0.5
