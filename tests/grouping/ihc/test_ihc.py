@@ -342,3 +342,19 @@ def test_a_head_moves_to_where_it_is_cheaper():
     assert sorted(draft.links[3]) == [2, 4]
     assert sorted(draft.links[0]) == [1, 5]
     assert all(len(around) == 2 for around in draft.links)
+
+
+def test_the_least_epsilon_is_found_among_two():
+    """Clients at 0.2 from one another but the last, at 0.5: one head reaches all from 0.5 on, two from 0.2."""
+    deltas = np.full((4, 4), 0.2)
+    deltas[3], deltas[:, 3] = 0.5, 0.5
+    np.fill_diagonal(deltas, 0.0)
+    problem = Problem(np.ones((4, 4)), deltas, 0.1, 1.0)
+    assert least_epsilon(problem, 1) == 0.5
+    assert least_epsilon(problem, 2) == 0.2
+    assert least_epsilon(problem, 4) == 0.1
+
+
+def test_there_are_no_more_heads_than_clients():
+    few = Problem(np.zeros((3, 3)), np.zeros((3, 3)), 1.0, 1.0, degree=3)
+    assert sizes(few) == [(0, 1, 1), (1, 2, 2), (2, 3, 3)]
