@@ -34,9 +34,20 @@ def network():
 
 
 def loop_of(
-    algorithm, *, fails=None, server="replace", rule=None, recorder=None, seed=0, lr=0.2, batch=4, module=None, **limits
+    algorithm,
+    *,
+    fails=None,
+    server="replace",
+    rule=None,
+    recorder=None,
+    seed=0,
+    lr=0.2,
+    batch=4,
+    epochs=1,
+    module=None,
+    **limits,
 ):
-    rule, training = rule or Rule(), Training(lr=lr, batch=batch)
+    rule, training = rule or Rule(), Training(lr=lr, batch=batch, epochs=epochs)
     task = make_task(module or network(), FLEET.data, training, rule)
     local = LocalExecutor(task, mode="one-by-one")
     return Loop(
@@ -799,3 +810,25 @@ def test_the_server_takes_in_what_those_who_trained_have_learnt():
     assert set(own) == {0, 2}
     torch.testing.assert_close(progress.shared["variate"], (own[0] + own[2]) / 2 * 2 / 4)
     assert progress.shared["variate"].any()
+
+
+def test_jobs_are_told_the_epochs_of_the_run_unless_the_plan_has_its_own():
+    tree = Star([Train(0), Train(1, epochs=2)])
+    assert [job.epochs for job in jobs_of(loop_of(Fixed(tree=tree), rounds=1, epochs=3))] == [3, 2]
+
+
+def test_a_checkpoint_is_checked_by_the_plan_of_the_round_that_follows(tmp_path):
+    asked = []
+
+    @settings
+    class Asked(FedAvg):
+        def plan(self, round, fleet, state, rng):
+            asked.append(round)
+            return super().plan(round, fleet, state, rng)
+
+    loop = loop_of(Asked(), rounds=2)
+    progress = loop.begin()
+    loop.go(progress)
+    asked.clear()
+    loop.check(saved(loop, progress, tmp_path))
+    assert asked == [3]
