@@ -4,6 +4,7 @@ import torch.nn.functional as F  # noqa: N812
 from tests.fakes import small_fleet
 from torch import nn
 
+from covey.execute import trainers
 from covey.execute.batches import Deck
 from covey.execute.effects import Job
 from covey.execute.layout import Layout
@@ -305,3 +306,27 @@ def test_dropout_inside_a_network_is_drawn_anew_at_every_visit():
     )
     assert torch.equal(once, again)
     assert not torch.equal(once, later)  # the client has one sample, so that nothing else differs
+
+
+@pytest.mark.parametrize("at_once", [1, 10**6])
+def test_a_stack_that_begins_before_another_is_read_does_not_write_over_it(monkeypatch, at_once):
+    monkeypatch.setattr(trainers, "RESULTS", at_once)
+    task = task_of()
+    one, other = jobs_of(task), jobs_of(task, rates=(0.3,))
+    alone = [trained(Stacked(task, 2), jobs) for jobs in (one, other)]
+    both = Stacked(task, 2)
+    memory = Memory((), task.layout.size)
+    first, second = both.train(one, memory), both.train(other, memory)
+    turns = [(next(first), next(second)) for _ in one]
+    for side in (0, 1):
+        for done in (turn[side] for turn in turns):
+            assert torch.equal(done.model, alone[side][done.job].model)
+
+
+def test_results_stay_what_they_are_when_the_next_stack_is_trained():
+    task = task_of()
+    trainer = Stacked(task, 2)
+    results = trained(trainer, jobs_of(task))
+    kept = [done.model.clone() for done in results]
+    trained(trainer, jobs_of(task, rates=(0.5,)))
+    assert all(torch.equal(done.model, model) for done, model in zip(results, kept, strict=True))
