@@ -51,7 +51,7 @@ def draw(comparison: Comparison, rows: Sequence[Row], path: Path, title: str) ->
             spot.axis("off")
         handles, labels = spots[0][0].get_legend_handles_labels()
         if handles:
-            figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside right upper")
+            figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside right center")
         figure.suptitle(title, fontsize=10, wrap=True)
     return path
 
