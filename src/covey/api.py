@@ -157,6 +157,7 @@ def run(
     stragglers: str | None = None,
     day: float | None = None,
     group_operation: str | None = None,
+    inside_edges: Literal["counted", "free"] | None = None,
     stop_at_seconds: float | None = None,
     stop_at_traffic: float | None = None,
     evaluate_every: int | None = None,

@@ -279,6 +279,21 @@ def test_fedavg_ic_split_of_group_and_global_time():
     assert cost.compute_seconds == pytest.approx(3)
 
 
+def test_what_stays_inside_an_edge_may_be_free():
+    """As FedAvg-IC's authors count: gathering inside an edge costs nothing, the way to the cloud does."""
+    edge_of, link = [0, 0, 1, 1], tree(2, 2, link=LINK)
+    counted, free = (site_of((1,) * 4, network=link, edge_of=edge_of, free=who) for who in (None, edge_of))
+    plan = Star(Star(map(Train, g), rounds=3, at=edge(e)) for e, g in enumerate([[0, 1], [2, 3]]))
+    assert (seconds(plan, counted), seconds(plan, free)) == (pytest.approx(2 + 6 + 3), pytest.approx(2 + 3))
+    assert price(plan, free).carried.sum() == 4 * MODEL  # cloud to two edges and back
+
+
+def test_neighbours_of_an_edge_may_be_free():
+    site = site_of((1,) * 4, network=tree(2, 2, link=LINK), edge_of=[0, 0, 1, 1], free=[0, 0, 1, 1])
+    assert seconds(Ring(map(Train, [0, 1]), via=edge(0)), site, where=[client(0)]) == pytest.approx(2)
+    assert seconds(Ring(map(Train, [0, 2])), site, where=[client(0)]) == pytest.approx(3)  # 2 is at another edge
+
+
 def test_combined_aggregation_saves_traffic_and_time():
     """FedAvg-IC, App. B and Fig. 7: models of one edge are averaged there first; less time for the global average."""
     edge_of = np.repeat(np.arange(4), 4)

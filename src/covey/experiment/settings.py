@@ -14,10 +14,10 @@ from covey.fleet import CLIENTS, EDGES, PARTITION
 from covey.registry import refuse_code
 from covey.words import split
 
-ON_NETWORK = ("link", "trunk", "device", "server_device", "stragglers", "day", "group_operation")
+ON_NETWORK = ("link", "trunk", "device", "server_device", "stragglers", "day", "group_operation", "inside_edges")
 OF_COMPARISONS = ("comparison", "paper", "figures", "picture", "scale")  # tables of a file that a run has no use for
 BY_FILE = ("index", "counts")  # partitions that say themselves who there is
-LATER = ("stack", "accelerator")  # settings that stores of the first version do not have
+LATER = ("stack", "accelerator", "inside_edges")  # settings that stores of the first version do not have
 GIVEN = "given"  # the partition of a run whose fleet was handed over as an object
 
 
@@ -89,6 +89,9 @@ class Experiment(BaseModel):
     day: float | None = Field(None, gt=0, description="length in seconds of the day that `windows` splits")
     group_operation: str | None = Field(
         None, description="what clients do when models are merged, such as secure-aggregation, or a profile"
+    )
+    inside_edges: Literal["counted", "free"] | None = Field(
+        None, description="transfers inside an edge: counted, or free, as FedAvg-IC's simulator has them"
     )
     stop_at_seconds: float | None = Field(None, gt=0, description="stop when this many simulated seconds have passed")
     stop_at_traffic: float | None = Field(None, gt=0, description="stop when this many bytes have been sent")

@@ -96,12 +96,13 @@ class Clock:
         source, target = self.site.node(send.source), self.site.node(send.target)
         if self.of_group is not None and self.of_group(send):
             self.group_bytes += size
-        if source != target:
+        inside = self.site.is_free(send.source, send.target)
+        if source != target and not inside:
             if send.source.kind == "client":
                 self.sent[send.source.number] += size
             if send.target.kind == "client":
                 self.received[send.target.number] += size
-        free = self.free is not None and self.free(send)
+        free = inside or (self.free is not None and self.free(send))
         number = self.flows.wait(0.0) if free else self.flows.start(source, target, size)
         shown = Interval(send.source, "send", self.now, self.now, send.target) if self._record else None
         self._open[number] = ticket, None, shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -32,7 +33,8 @@ class Site:
     `devices`, `sizes` and `slowdown` say what client i runs on, how many samples it holds and how many times as long it
     takes; `flops` are operations per sample, forward and backward; `epochs` and `rule` are the run's. Clients are awake
     always unless there are `windows`. Servers merge on `server`, at once if there is none. `operation` is what clients
-    do whenever their models meet (secure aggregation, backdoor detection), at the price of their devices.
+    do whenever their models meet (secure aggregation, backdoor detection), at the price of their devices. Where `free`
+    says at which edge every client is, transfers inside an edge take no time and no links, as in FedAvg-IC's simulator.
     """
 
     placement: Placement
@@ -46,10 +48,11 @@ class Site:
     windows: Windows | None = None
     server: Device | None = None
     operation: str | None = None
+    free: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         clients = len(self.placement.clients)
-        for name in ("devices", "sizes", "slowdown"):
+        for name in ("devices", "sizes", "slowdown", "free"):
             given = getattr(self, name)
             if given is not None and len(given) != clients:
                 raise BadValue(name, len(given), f"one per client, which are {clients}")
@@ -72,6 +75,16 @@ class Site:
         edges = self.placement.edges
         return edges[place.number % len(edges)] if place.kind == "edge" else self.placement.node(place)
 
+    def is_free(self, source: Place, target: Place) -> bool:
+        """Whether a transfer between the two takes no time since both are at one edge."""
+        if self.free is None or "cloud" in (source.kind, target.kind):
+            return False
+        return self._edge(source) == self._edge(target)
+
+    def _edge(self, place: Place) -> int:
+        assert self.free is not None
+        return self.free[place.number] if place.kind == "client" else place.number % len(self.placement.edges)
+
     def train_seconds(self, client: int, epochs: int) -> float:
         """Computing time of one training of that client."""
         seconds = self.devices[client].train_seconds(
@@ -93,14 +106,16 @@ def make_site(
     stragglers: str | None = None,
     day: float | None = None,
     group_operation: str | None = None,
+    inside_edges: Literal["counted", "free"] | None = None,
     epochs: int = 1,
     rule: str = "sgd",
     seed: int = 0,
 ) -> Site:
     """A site from words: `network` by name, `link` and `trunk` as 10MB/s,1ms, `stragglers` as share:slowdown.
 
-    `device` is one or a mix of them; `day` the length of the day in whose windows clients are awake. The seed deals out
-    devices and stragglers; the network is the same for every seed.
+    `device` is one or a mix of them; `day` the length of the day in whose windows clients are awake; `inside_edges`
+    whether transfers inside an edge are free. The seed deals out devices and stragglers; the network is the same for
+    every seed.
 
     >>> import numpy as np
     >>> site = make_site(Fleet(np.ones((4, 2))), network="star", link="1MB/s", flops=1e9, model_bytes=4e6)
@@ -137,6 +152,7 @@ def make_site(
         windows=awake,
         server=None if server_device is None else devices.device(server_device),
         operation=group_operation,
+        free=edge_of if inside_edges == "free" else None,
     )
 
 
