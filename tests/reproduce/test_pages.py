@@ -1,16 +1,24 @@
 """The pages of documentation: what holds stands first."""
 
-from covey.compare import Verdict
-from covey.reproduce import find
+import shutil
+from pathlib import Path
+
+import pytest
+
+from covey.compare import Comparison, Verdict
+from covey.compare.comparison import order_of
+from covey.reproduce import find, items
 from covey.reproduce.pages import write_pages
-from covey.reproduce.result import Line, Result
+from covey.reproduce.result import FILE, Line, Result, columns_of
+
+DOCS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def keep(out, name, scale, *orders, seeds=(0, 1, 2)):
     line = Line("fedavg", {}, "accuracy", 0.5, 0.6, 0.01)
     verdicts = tuple(Verdict(claim, holds) for claim, holds in orders)
     result = Result(name, scale, "title", seeds, ("accuracy",), None, (line,), verdicts, 1.0)
-    result.write(out / "reproduce" / name / scale)
+    result.write(out / "reproduce" / name / scale / FILE)
 
 
 def test_a_page_begins_with_what_came_out_and_what_did_not(tmp_path):
@@ -38,3 +46,65 @@ def test_the_command_asks_for_the_seeds_that_were_run(tmp_path):
     assert "covey reproduce fedgsp-table-1 --scale paper\n" in page
     assert "covey reproduce fedgsp-figure-6 --scale paper --seeds 2\n" in page
     assert "covey reproduce fedgsp-figure-4 --scale paper --seeds 1,2\n" in page
+
+
+def result(seeds, accuracies, settings="same", name="a"):
+    line = Line(name, {}, "accuracy", None, None, None, values=tuple(accuracies))
+    other = Line("b", {}, "accuracy", None, None, None, values=(0.5,) * len(seeds))
+    return Result("x", "paper", "t", tuple(seeds), ("accuracy",), None, (line, other), (), 1.0, settings)
+
+
+def a_over_b():
+    return Comparison.make({}, [{"name": "a"}, {"name": "b"}], expect=["a > b"])
+
+
+def test_seeds_of_another_time_are_counted_in():
+    found = result([1, 2], [0.6, 0.8]).joined(result([0, 1], [0.1, 0.2]), a_over_b())
+    assert found.seeds == (0, 1, 2)
+    assert found.lines[0].values == (0.1, 0.6, 0.8)  # of seed 1 the new figure
+    assert (found.lines[0].ours, found.lines[1].ours) == (pytest.approx(0.5), 0.5)
+    assert found.lines[0].spread == pytest.approx(0.36056, abs=1e-5)
+    assert [order.holds for order in found.orders] == [found.lines[0].ours > 0.5]
+
+
+def test_a_seed_that_never_got_there_says_so():
+    found = result([1], [None]).joined(result([0], [0.1]), a_over_b())
+    assert (found.lines[0].ours, found.lines[0].note) == (None, "1 of 2 seeds")
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [result([0], [0.1], settings="other"), result([0], [0.1], name="c"), result([0], []), result([1], [0.1])],
+    ids=["other settings", "other runs", "only a mean", "no further seed"],
+)
+def test_what_cannot_be_put_together_is_replaced(kept):
+    new = result([1, 2], [0.6, 0.8])
+    assert new.joined(kept, a_over_b()) is new
+
+
+def test_what_is_kept_is_shown_again_without_its_store(tmp_path):
+    keep(tmp_path / "out", "fedgsp-table-1", "paper", ("a > b", True))
+    write_pages(tmp_path / "out", tmp_path / "pages")
+    before = (tmp_path / "pages" / "fedgsp.md").read_text()
+    assert "earlier settings" in before  # this result was never run, so its settings are nobody's
+    write_pages(tmp_path / "nothing", tmp_path / "pages")
+    assert (tmp_path / "pages" / "fedgsp.md").read_text() == before
+
+
+def test_the_pages_are_those_of_the_figures_beside_them(tmp_path):
+    """Nobody has edited docs/results by hand, and every picture there is shown."""
+    shutil.copytree(DOCS, tmp_path / "results")
+    shown = ""
+    for path in write_pages(tmp_path / "nothing", tmp_path / "results"):
+        assert path.read_text() == (DOCS / path.name).read_text(), f"{path.name}: covey reproduce --pages docs/results"
+        shown += path.read_text()
+    assert [path.name for path in (DOCS / "pictures").glob("*.png") if f"pictures/{path.name}" not in shown] == []
+
+
+@pytest.mark.parametrize("item", [item for item in items() if item.paper.cannot is None], ids=lambda item: item.name)
+def test_what_is_claimed_is_in_the_table(item):
+    """Else orders could not be judged anew when seeds are put together."""
+    for scale in item.scales:
+        comparison = item.comparison(scale)
+        usual = comparison.terms.by or comparison.terms.score
+        assert {order_of(rule)[0] or usual for rule in comparison.terms.expect} <= set(columns_of(comparison))

@@ -66,8 +66,8 @@ def test_rows_for_programs():
 def test_it_is_kept(tmp_path):
     comparison, rows = made()
     result = result_of(comparison, rows, "x-table-1", "quick")
-    result.write(tmp_path)
-    assert Result.read(tmp_path) == result
+    result.write(tmp_path / "kept.json")
+    assert Result.read(tmp_path / "kept.json") == result
     assert Result.read(tmp_path / "nowhere") is None
 
 

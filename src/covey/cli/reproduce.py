@@ -18,6 +18,7 @@ from covey.cli.results import print_result
 from covey.compare import carry_out, rows_of, seeds_from
 from covey.errors import BadValue, CoveyError
 from covey.reproduce import Item, Result, find, items, missing_data, result_of, state_of
+from covey.reproduce.result import FILE
 from covey.reproduce.tables import as_csv, latex, markdown, sheet_of
 
 ALL = "all"
@@ -34,7 +35,10 @@ def reproduce(
     seeds: Annotated[str | None, typer.Option(help="how many (3), a range (0-4) or a list (0,2,5)")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="runs made at once")] = 1,
     pages: Annotated[
-        Path | None, typer.Option(help="then write one page a paper of all results in --out into this folder")
+        Path | None,
+        typer.Option(
+            help="then write one page a paper into this folder, of all results in --out and of those kept there before"
+        ),
     ] = None,
     out: Out = DEFAULT_OUT,
     as_json: Json = False,
@@ -54,6 +58,8 @@ def reproduce(
     told: list[dict[str, Any]] = []
     failed: list[str] = []
     for item in wanted:
+        if whole and item.paper.cannot is None and scale not in item.scales:
+            continue
         gap = item.paper.cannot or missing_data(item, scale)
         if gap:
             state = f"not expressible ({gap})" if item.paper.cannot else f"without its data: covey data get {gap}"
@@ -97,13 +103,13 @@ def _one(item: Item, scale: str, seeds: str | None, jobs: int, out: Path, *, qui
         done, spent = carry_out(comparison, out, jobs=jobs, **watched(watch, comparison))
     rows, _ = rows_of(comparison, done, spent)
     result = result_of(comparison, rows, item.name, scale)
-    result.write(folder)
+    result.write(folder / FILE)
     sheet = sheet_of(result)
     texts = {"table.md": markdown(sheet), "table.tex": latex(sheet), "table.csv": as_csv(result)}
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
-    short = "" if scale == "paper" else f" (scale {scale})"
-    head = f"{item.paper.system}, {item.paper.item}: {result.title}{short}"
+    drawn = [*([] if scale == "paper" else [f"scale {scale}"]), result.whose]
+    head = f"{item.paper.system}, {item.paper.item}: {result.title} ({', '.join(drawn)})"
     picture = draw(comparison, rows, folder / "picture.png", head)
     if not quiet:
         _print(item, result, time.monotonic() - begun)
@@ -118,15 +124,14 @@ def _print(item: Item, result: Result, seconds: float) -> None:
     for text in item.paper.instead:
         screen.print(f"other than in the paper: {plain(text)}", style="dim", highlight=False)
     print_result(screen, result)
-    drawn = f"seed{'s' if len(result.seeds) > 1 else ''} {', '.join(map(str, result.seeds))}"
-    screen.print(f"{drawn}; {seconds:.0f} s", style="dim", highlight=False)
+    screen.print(f"{result.whose}; {seconds:.0f} s", style="dim", highlight=False)
 
 
 def _list(out: Path, *, as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     for item in items():
         state, why = state_of(item)
-        done = [s for s in ("quick", "paper") if Result.read(folder_of(out, item.name, s)) is not None]
+        done = [s for s in item.scales if Result.read(folder_of(out, item.name, s) / FILE) is not None]
         paper = item.paper
         rows.append(
             {
@@ -136,8 +141,8 @@ def _list(out: Path, *, as_json: bool) -> None:
                 "kind": paper.kind,
                 "state": state,
                 "why": why,
-                "minutes": {s: paper.minutes.get(s) for s in ("quick", "paper")},
-                "memory": {s: paper.memory.get(s) for s in ("quick", "paper")},
+                "minutes": {"quick": None, "paper": None, **paper.minutes},
+                "memory": {"quick": None, "paper": None, **paper.memory},
                 "done": done,
                 "shows": paper.shows,
             }
@@ -149,7 +154,13 @@ def _list(out: Path, *, as_json: bool) -> None:
     for name in ("name", "state", "done", "minutes, quick", "paper", "MB, quick", "paper", "shows"):
         table.add_column(name, justify="right" if "quick" in name or name == "paper" else "left", overflow="fold")
     for row in rows:
-        numbers = [row[key][s] for key in ("minutes", "memory") for s in ("quick", "paper")]
-        cells = ["-" if number is None else f"{number:g}" for number in numbers]
+        cells = [_amount(row[key], scale) for key in ("minutes", "memory") for scale in ("quick", "paper")]
         table.add_row(row["name"], row["state"], ", ".join(row["done"]), *cells, plain(row["shows"]))
     console().print(table)
+
+
+def _amount(by_scale: dict[str, float | None], scale: str) -> str:
+    """What a scale takes; beside the paper's scale stand those between it and the quick one."""
+    shown = [scale, *(s for s in by_scale if s not in ("quick", "paper"))] if scale == "paper" else [scale]
+    amounts = [(s, by_scale[s]) for s in shown]
+    return ", ".join("-" if n is None else f"{n:g}" if s == scale else f"{s} {n:g}" for s, n in amounts)

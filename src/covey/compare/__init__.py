@@ -1,7 +1,7 @@
 """Several runs side by side: what is compared (`comparison`), the runs themselves (`work`), what came out (`rows`)."""
 
 from covey.compare.comparison import Cell, Comparison, Entry, seeds_from
-from covey.compare.rows import Row, Verdict, rows_of, verdicts
+from covey.compare.rows import Row, Verdict, judged, mean_of, rows_of, spread_of, verdicts
 from covey.compare.work import Done, carry_out
 
 __all__ = [
@@ -12,7 +12,10 @@ __all__ = [
     "Row",
     "Verdict",
     "carry_out",
+    "judged",
+    "mean_of",
     "rows_of",
     "seeds_from",
+    "spread_of",
     "verdicts",
 ]

@@ -6,7 +6,9 @@ lists of values, `[scale.quick]` what is other in a short version, `[comparison]
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -183,6 +185,13 @@ class Comparison:
     def metric(self) -> str:
         """The metric that the budget limits."""
         return METRICS[self.terms.budget]
+
+    @property
+    def fingerprint(self) -> str:
+        """The same for comparisons whose figures may be put together: of the same runs, with whatever seeds."""
+        told = self.terms.model_dump(include={"work", "budget", "amount", "score", "tail", "target"})
+        runs = [[entry.name, self._settings(entry, None)] for entry in self.entries]
+        return hashlib.sha256(json.dumps([told, runs], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     def _settings(self, entry: Entry, amount: float | None) -> dict[str, Any]:
         settings: dict[str, Any] = {**_of_budget(self.terms.budget), **self.shared, **entry.settings}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,13 +51,11 @@ class Row:
 
     def mean(self, column: str) -> float | None:
         """The mean over the seeds; None where a seed has no figure."""
-        found = self.values.get(column, [None])
-        return None if None in found else statistics.fmean(v for v in found if v is not None)
+        return mean_of(self.values.get(column, [None]))
 
     def spread(self, column: str) -> float | None:
         """The standard deviation over the seeds; None for a single one."""
-        found = [value for value in self.values.get(column, []) if value is not None]
-        return statistics.stdev(found) if len(found) > 1 and len(found) == len(self.seeds) else None
+        return spread_of(self.values.get(column, []))
 
     def reached(self, column: str) -> int:
         """How many seeds have a figure."""
@@ -76,6 +74,21 @@ class Row:
             if len(self.seeds) > 1:
                 found[f"{column}_spread"] = self.spread(column)
         return found | {"values": self.values, "failures": list(self.failures)}
+
+
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """The mean over the seeds; None where a seed has no figure.
+
+    >>> mean_of([1.0, 2.0]), mean_of([1.0, None])
+    (1.5, None)
+    """
+    return statistics.fmean(v for v in values if v is not None) if values and None not in values else None
+
+
+def spread_of(values: Sequence[float | None]) -> float | None:
+    """The standard deviation over the seeds; None for a single one, or where a seed has no figure."""
+    found = [value for value in values if value is not None]
+    return statistics.stdev(found) if len(found) > 1 and len(found) == len(values) else None
 
 
 @dataclass(frozen=True)
@@ -118,24 +131,29 @@ def rows_of(comparison: Comparison, done: Sequence[Done], amount: float | None) 
 
 
 def verdicts(comparison: Comparison, rows: Sequence[Row]) -> list[Verdict]:
-    """Which of the expected orders came out; a score that is not there is below all, a target never reached beyond."""
-    found = []
+    """Which of the expected orders came out."""
     by_name = {row.entry.name: row for row in rows}
+    return judged(comparison, lambda name, column: by_name[name].mean(column))
+
+
+def judged(comparison: Comparison, mean: Callable[[str, str], float | None]) -> list[Verdict]:
+    """Which of the expected orders came out, given every run's mean in a column.
+
+    A score that is not there is below all, a target never reached beyond.
+    """
+    found = []
     for rule in comparison.terms.expect:
         named, order = order_of(rule)
         column = named or comparison.terms.by or comparison.terms.score
         none = math.inf if column.endswith("_to_target") else -math.inf
-        means = [none if (mean := by_name[name].mean(column)) is None else mean for name in order]
+        means = [none if (value := mean(name, column)) is None else value for name in order]
         found.append(Verdict(rule, all(a > b for a, b in itertools.pairwise(means))))
     return found
 
 
 def _measured(entry: Entry, done: Sequence[Done]) -> Row:
     """A row of figures that no rounds led to."""
-    values: dict[str, list[float | None]] = {}
-    for each in done:
-        for column, value in each.summary.items():
-            values.setdefault(column, []).append(value)
+    values = _by_column([each.summary for each in done])
     seeds = tuple(each.cell.seed for each in done)
     return Row(entry, dict(entry.settings), seeds, (None,) * len(seeds), values, (), [each.rounds for each in done])
 
@@ -164,12 +182,12 @@ def _row(
     comparison: Comparison,
 ) -> Row:
     terms = comparison.terms
-    values: dict[str, list[float | None]] = {}
-    for rounds, target in zip(within, targets, strict=True):
-        figures = _scores(rounds, terms.tail) | _spent(rounds)
-        figures |= _to_target(rounds, terms.score, target)
-        for column, value in figures.items():
-            values.setdefault(column, []).append(value)
+    values = _by_column(
+        [
+            _scores(rounds, terms.tail) | _spent(rounds) | _to_target(rounds, terms.score, target)
+            for rounds, target in zip(within, targets, strict=True)
+        ]
+    )
     config = done[0].cell.experiment
     return Row(
         entry,
@@ -180,6 +198,16 @@ def _row(
         tuple(f"seed {found.cell.seed}: {found.failure}" for found in done if found.failure),
         within,
     )
+
+
+def _by_column(seeds: Sequence[Mapping[str, float | None]]) -> dict[str, list[float | None]]:
+    """One figure a seed in every column, None where a seed has none.
+
+    >>> _by_column([{"a": 1.0}, {"a": 2.0, "b": 3.0}])
+    {'a': [1.0, 2.0], 'b': [None, 3.0]}
+    """
+    columns = dict.fromkeys(column for figures in seeds for column in figures)
+    return {column: [figures.get(column) for figures in seeds] for column in columns}
 
 
 def _add_equal_traffic(rows: Sequence[Row], score: str) -> None:

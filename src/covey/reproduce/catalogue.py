@@ -15,6 +15,7 @@ from covey.errors import BadData, UnknownName
 from covey.experiment.settings import Experiment, read_toml
 
 FOLDER = Path(__file__).parent / "papers"
+QUICK = "quick"  # the scale of minutes that every item has
 DRAWINGS = "drawings.toml"  # tables and figures with nothing in them that could be measured
 
 
@@ -25,6 +26,12 @@ class Item:
     name: str
     path: Path
     paper: Paper
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """The scales it can be run at, the paper's first, the quick one last."""
+        others = read_toml(self.path, {}, allow_code=False).get("scale", {})
+        return PAPER, *sorted(others, key=QUICK.__eq__)
 
     def comparison(self, scale: str, terms: dict[str, Any] | None = None) -> Comparison:
         """What is run for it at that scale."""
@@ -55,7 +62,7 @@ def state_of(item: Item) -> tuple[str, str]:
     """
     if item.paper.cannot is not None:
         return "not expressible", item.paper.cannot
-    for scale, state in (("quick", "data missing"), (PAPER, "quick only")):
+    for scale, state in ((QUICK, "data missing"), (PAPER, "quick only")):
         if gone := missing_data(item, scale):
             return state, f"{gone}: covey data get {gone}"
     if item.paper.instead:
@@ -65,7 +72,7 @@ def state_of(item: Item) -> tuple[str, str]:
 
 def missing_data(item: Item, scale: str) -> str | None:
     """The first data set that this scale asks for and this machine does not have."""
-    return next((name for name in _data(item, scale) if not _is_here(name)), None)
+    return next((name for name in data_of(item, scale) if not _is_here(name)), None)
 
 
 def _paper(path: Path) -> Paper:
@@ -100,8 +107,8 @@ def _place(name: str) -> tuple[bool, int, str]:
     return "-figure-" in name, int(found[1]) if found else 0, found[2] if found else name
 
 
-def _data(item: Item, scale: str) -> list[str]:
-    """The data sets that it asks for."""
+def data_of(item: Item, scale: str) -> list[str]:
+    """The data sets that it asks for at that scale."""
     usual = Experiment.model_fields["data"].default
     cells = item.comparison(scale).cells()
     return list(dict.fromkeys(str(cell.settings.get("data", usual)) for cell in cells if cell.work != "groupops"))

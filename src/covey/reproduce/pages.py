@@ -1,31 +1,37 @@
-"""Pages of documentation, one a paper, written from the results that a store keeps."""
+"""Pages of documentation, one a paper, of the results that a store has and of those that were kept before.
+
+What a page shows is kept beside it, `data/NAME.SCALE.json` with a figure a seed, so that a page can be written again
+without the runs, and seeds that were run at another time are counted in.
+"""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from covey.reproduce.catalogue import Item, items, state_of
-from covey.reproduce.result import Result
+from covey.compare.scales import PAPER
+from covey.reproduce.catalogue import QUICK, Item, data_of, items
+from covey.reproduce.result import FILE, Result
 from covey.reproduce.tables import markdown, sheet_of
 
-SCALES = ("paper", "quick")
+DATA, PICTURES = "data", "pictures"  # folders beside the pages
+Found = dict[str, Result]  # by scale, the paper's first
 
 
 def write_pages(out: Path, folder: Path) -> list[Path]:
     """One page for every paper, and an index; what has no result yet says so."""
     folder.mkdir(parents=True, exist_ok=True)
-    systems: dict[str, list[Item]] = {}
+    systems: dict[str, list[tuple[Item, Found]]] = {}
     for item in items():
-        systems.setdefault(item.paper.system, []).append(item)
+        systems.setdefault(item.paper.system, []).append((item, _found(item, out, folder)))
     written, lines = [], []
     for system, theirs in systems.items():
         path = folder / f"{system.lower()}.md"
-        parts = [_summary(theirs, out), *(_section(item, out, folder) for item in theirs)]
+        parts = [_summary(theirs), *(_section(item, found, folder) for item, found in theirs)]
         path.write_text(f"# {system}: tables and figures\n\n{INTRO}\n" + "\n".join(parts), encoding="utf-8")
         written.append(path)
-        can = sum(item.paper.cannot is None for item in theirs)
-        counts = [_count([result for _, result in _results(theirs, out, scale)]) for scale in SCALES]
+        can = sum(item.paper.cannot is None for item, _ in theirs)
+        counts = [_count([found[scale] for _, found in theirs if scale in found]) for scale in (PAPER, QUICK)]
         lines.append(f"| [{system}]({path.name}) | {can} | " + " | ".join(counts) + " |")
     head = "| paper | tables and figures to measure | the paper's scale | quick |\n|---|---|---|---|\n"
     index = folder / "index.md"
@@ -49,28 +55,57 @@ Each is a file in `src/covey/reproduce/papers`, in the format of [experiments in
 `as in the paper`, `in other settings` (the file says which: often data that is at hand for data that is not), `quick
 only` (data of the full scale is missing here), `data missing`, or `not expressible` (a drawing, a table of words).
 Minutes and memory are estimates, for two idle cores.
+
+With `--pages` the figures of every seed are kept in `data/`, and seeds that were run before, perhaps on another
+machine, are counted in: `covey reproduce fedgsp-table-1 --scale paper --seeds 1,2 --pages docs/results` adds two.
+Pictures are of the seeds that their titles name.
 """
 
 
-def _section(item: Item, out: Path, folder: Path) -> str:
+def _found(item: Item, out: Path, folder: Path) -> Found:
+    """What there is of it, scale by scale: what the store has, with the seeds that were kept before; it is kept now."""
+    if item.paper.cannot is not None:
+        return {}
+    found: Found = {}
+    for scale in item.scales:
+        place = out / "reproduce" / item.name / scale
+        kept_at = folder / DATA / f"{item.name}.{scale}.json"
+        fresh, kept = Result.read(place / FILE), Result.read(kept_at)
+        if fresh is not None:
+            found[scale] = fresh if kept is None else fresh.joined(kept, item.comparison(scale))
+            found[scale].write(kept_at)
+            _keep_picture(place / "picture.png", _picture(item, scale, folder))
+        elif kept is not None:
+            found[scale] = kept
+    return found
+
+
+def _picture(item: Item, scale: str, folder: Path) -> Path:
+    return folder / PICTURES / f"{item.name}{'' if scale == PAPER else '-' + scale}.png"
+
+
+def _keep_picture(drawn: Path, target: Path) -> None:
+    if drawn.is_file():
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(drawn, target)
+
+
+def _section(item: Item, found: Found, folder: Path) -> str:
     paper = item.paper
     lines = [f"\n## {paper.item}", "", paper.shows, ""]
     lines += [f"- Other than in the paper: {text}." for text in paper.instead]
-    found = [(scale, result) for scale in SCALES if (result := Result.read(_place(out, item, scale))) is not None]
     if paper.cannot is not None:
         return "\n".join([*lines, f"- Not expressible: {paper.cannot}.", ""])
     if not found:
-        state, why = state_of(item)
-        return "\n".join([*lines, "", f"No result yet ({state}{': ' + why if state == 'data missing' else ''}).", ""])
-    for scale, result in found:
-        seeds = f"seed{'s' if len(result.seeds) > 1 else ''} {', '.join(map(str, result.seeds))}"
+        return "\n".join([*lines, "", f"No result yet; its data is {', '.join(data_of(item, QUICK))}.", ""])
+    for scale, result in found.items():
         lines += [
             "",
             "```sh",
             f"covey reproduce {item.name} --scale {scale}{_asked(item, result)}",
             "```",
             "",
-            f"Scale {scale}, {seeds}.",
+            f"Scale {scale}, {result.whose}.{_earlier(item, result)}",
             "",
         ]
         lines.append(markdown(sheet_of(result)))
@@ -78,14 +113,17 @@ def _section(item: Item, out: Path, folder: Path) -> str:
             lines += ["| expected | came out |", "|---|---|"]
             lines += [f"| {order.claim} | {'yes' if order.holds else '**no**'} |" for order in result.orders]
             lines.append("")
-    picture = _place(out, item, found[0][0]) / "picture.png"
-    if picture.is_file():
-        target = folder / "pictures" / f"{item.name}.png"
-        target.parent.mkdir(exist_ok=True)
-        shutil.copyfile(picture, target)
-        lines.append(f"![{paper.system}, {paper.item}](pictures/{item.name}.png)\n")
+    pictures = [picture for scale in found if (picture := _picture(item, scale, folder)).is_file()]
+    if pictures:  # of the longest version that was drawn
+        lines.append(f"![{paper.system}, {paper.item}]({PICTURES}/{pictures[0].name})\n")
     lines += [f"- {text}." for text in paper.notes]
     return "\n".join([*lines, ""])
+
+
+def _earlier(item: Item, result: Result) -> str:
+    """A word of warning where the file has been changed since."""
+    same = result.settings == item.comparison(result.scale).fingerprint
+    return "" if same else " The figures are of earlier settings than those the command has now."
 
 
 def _asked(item: Item, result: Result) -> str:
@@ -96,15 +134,6 @@ def _asked(item: Item, result: Result) -> str:
     return f" --seeds {len(result.seeds) if few else ','.join(map(str, result.seeds))}"
 
 
-def _place(out: Path, item: Item, scale: str) -> Path:
-    return out / "reproduce" / item.name / scale
-
-
-def _results(theirs: list[Item], out: Path, scale: str) -> list[tuple[Item, Result]]:
-    found = [(item, Result.read(_place(out, item, scale))) for item in theirs]
-    return [(item, result) for item, result in found if result is not None]
-
-
 def _count(results: list[Result]) -> str:
     """How many there are, and how many of their claims came out."""
     if not results:
@@ -113,21 +142,25 @@ def _count(results: list[Result]) -> str:
     return f"{len(results)}, in which {sum(order.holds for order in orders)} of {len(orders)} claims came out"
 
 
-def _summary(theirs: list[Item], out: Path) -> str:
-    """Which of the paper's claims came out at its own scale, and which did not, with what is known of why."""
-    results = _results(theirs, out, "paper")
-    if not results:
+def _summary(theirs: list[tuple[Item, Found]]) -> str:
+    """Which of the paper's claims came out in the longest version that was run, and which did not, and why if known."""
+    decided = [(item, next(iter(found.values()))) for item, found in theirs if found.keys() - {QUICK}]
+    if not decided:
         return "## What holds here\n\nNothing has been run at the paper's scale yet.\n"
-    lines = ["## What holds here", "", "At the paper's scale (the sections below have more):", ""]
-    for item, result in results:
+    lines = [
+        "## What holds here",
+        "",
+        "At the paper's scale, or another that is named (the sections below have more):",
+        "",
+    ]
+    for item, result in decided:
         failed = [order.claim for order in result.orders if not order.holds]
         held = [order.claim for order in result.orders if order.holds]
-        lines.append(f"- **{item.paper.item}**: {item.paper.shows}")
+        named = "" if result.scale == PAPER else f", scale {result.scale}"
+        lines.append(f"- **{item.paper.item}**{named}: {item.paper.shows}")
         lines += [f"    - came out: {'; '.join(held)}"] if held else []
         lines += [f"    - did not: {'; '.join(failed)}"] if failed else []
         lines += [f"    - {text}" for text in item.paper.notes]
-    rest = [
-        item.paper.item for item, _ in _results(theirs, out, "quick") if item.name not in {i.name for i, _ in results}
-    ]
+    rest = [item.paper.item for item, found in theirs if found.keys() == {QUICK}]
     lines += ["", f"Run in the quick version only, which decides nothing: {', '.join(rest)}."] if rest else []
     return "\n".join([*lines, ""])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from covey.compare import Comparison, Row, Verdict, verdicts
+from covey.compare import Comparison, Row, Verdict, judged, mean_of, spread_of
 
 FILE = "result.json"
 
@@ -19,7 +19,7 @@ class Line:
     """One figure: of which run, in which column, the paper's and ours with its spread over the seeds.
 
     A figure of the paper that is infinite is a target never reached; ours is None where nothing, or a target not with
-    every seed, came out.
+    every seed, came out. `values` has one a seed, none at all where only their mean was kept.
     """
 
     name: str
@@ -29,11 +29,12 @@ class Line:
     ours: float | None
     spread: float | None
     note: str = ""
+    values: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True)
 class Result:
-    """All of it, as it is kept."""
+    """All of it, as it is kept; `settings` is the fingerprint of what was run."""
 
     item: str
     scale: str
@@ -44,6 +45,12 @@ class Result:
     lines: tuple[Line, ...]
     orders: tuple[Verdict, ...]
     seconds: float  # of computing, in all runs
+    settings: str = ""
+
+    @property
+    def whose(self) -> str:
+        """The seeds in words."""
+        return f"seed{'s' if len(self.seeds) > 1 else ''} {', '.join(map(str, self.seeds))}"
 
     def to_json(self) -> dict[str, Any]:
         """The rows and orders that `covey reproduce --json` ends with."""
@@ -66,26 +73,55 @@ class Result:
             "seconds": round(self.seconds, 1),
         }
 
-    def write(self, folder: Path) -> None:
-        """Keep it in that folder."""
-        folder.mkdir(parents=True, exist_ok=True)
+    def write(self, path: Path) -> None:
+        """Keep it in that file, a line a figure."""
+        path.parent.mkdir(parents=True, exist_ok=True)
         found = asdict(self)
         for line in found["lines"]:
             line["paper"] = "never" if line["paper"] == math.inf else line["paper"]
-        (folder / FILE).write_text(json.dumps(found, indent=1), encoding="utf-8")
+        parts = []
+        for key, value in found.items():
+            many = isinstance(value, tuple | list) and value and isinstance(value[0], dict)
+            text = "[\n" + ",\n".join(map(json.dumps, value)) + "\n]" if many else json.dumps(value)
+            parts.append(f"{json.dumps(key)}: {text}")
+        path.write_text("{" + ",\n".join(parts) + "}\n", encoding="utf-8")
 
     @classmethod
-    def read(cls, folder: Path) -> Result | None:
-        """What is kept in that folder, if anything is."""
-        path = folder / FILE
+    def read(cls, path: Path) -> Result | None:
+        """What is kept in that file, if there is one."""
         if not path.is_file():
             return None
         found = json.loads(path.read_text(encoding="utf-8"))
         for line in found["lines"]:
             line["paper"] = math.inf if line["paper"] == "never" else line["paper"]
+            line["values"] = tuple(line.get("values", ()))
         found["lines"] = tuple(Line(**line) for line in found["lines"])
         found["orders"] = tuple(Verdict(**order) for order in found["orders"])
         return cls(**{**found, "seeds": tuple(found["seeds"]), "columns": tuple(found["columns"])})
+
+    def joined(self, kept: Result, comparison: Comparison) -> Result:
+        """With the seeds that only the kept result has; as it is where the two cannot be put together.
+
+        They can where the same runs were made, and the kept result has a figure a seed; of a seed that both have, this
+        one's count.
+        """
+        others = {(line.name, line.column): line for line in kept.lines}
+        alike = kept.settings == self.settings and all(
+            (line.name, line.column) in others and line.values and others[line.name, line.column].values
+            for line in self.lines
+        )
+        if not alike or set(kept.seeds) <= set(self.seeds):
+            return self
+        seeds = tuple(sorted({*self.seeds, *kept.seeds}))
+        lines = []
+        for line in self.lines:
+            there = dict(zip(kept.seeds, others[line.name, line.column].values, strict=True))
+            there |= dict(zip(self.seeds, line.values, strict=True))
+            lines.append(_line(replace(line, values=tuple(there[seed] for seed in seeds))))
+        means = {(line.name, line.column): line.ours for line in lines}
+        orders = judged(comparison, lambda name, column: means[name, column])
+        spent = self.seconds + kept.seconds
+        return replace(self, seeds=seeds, lines=tuple(lines), orders=tuple(orders), seconds=spent)
 
 
 def result_of(comparison: Comparison, rows: Sequence[Row], item: str, scale: str) -> Result:
@@ -94,10 +130,10 @@ def result_of(comparison: Comparison, rows: Sequence[Row], item: str, scale: str
     `comparison` is what was compared and `rows` what came out; `item` and `scale` say what was reproduced and how.
     """
     terms = comparison.terms
-    told = [column for row in comparison.figures.values() for column in row]
-    columns = terms.columns or tuple(dict.fromkeys(told)) or (terms.score,)
-    lines = [_line(row, column, comparison) for row in rows for column in columns]
+    columns = columns_of(comparison)
+    lines = [_line(_empty(row, column, comparison), row.failures) for row in rows for column in columns]
     spent = sum(value or 0.0 for row in rows for value in row.values.get("wall_seconds", []))
+    means = {row.entry.name: row for row in rows}
     return Result(
         item,
         scale,
@@ -106,15 +142,28 @@ def result_of(comparison: Comparison, rows: Sequence[Row], item: str, scale: str
         columns,
         terms.across,
         tuple(lines),
-        tuple(verdicts(comparison, rows)),
+        tuple(judged(comparison, lambda name, column: means[name].mean(column))),
         float(spent),
+        comparison.fingerprint,
     )
 
 
-def _line(row: Row, column: str, comparison: Comparison) -> Line:
-    reached, seeds = row.reached(column), len(row.seeds)
-    note = "; ".join(row.failures)
-    if not note and reached < seeds:
-        note = f"{reached} of {seeds} seeds" if reached else ("never" if column.endswith("_to_target") else "")
+def columns_of(comparison: Comparison) -> tuple[str, ...]:
+    """The columns of the table: those that are asked for, else the paper's, else the score."""
+    told = [column for row in comparison.figures.values() for column in row]
+    return comparison.terms.columns or tuple(dict.fromkeys(told)) or (comparison.terms.score,)
+
+
+def _empty(row: Row, column: str, comparison: Comparison) -> Line:
     paper = comparison.figures.get(row.entry.name, {}).get(column)
-    return Line(row.entry.name, row.entry.labels, column, paper, row.mean(column), row.spread(column), note)
+    values = tuple(row.values.get(column, (None,) * len(row.seeds)))
+    return Line(row.entry.name, row.entry.labels, column, paper, None, None, values=values)
+
+
+def _line(line: Line, failures: Sequence[str] = ()) -> Line:
+    """The line with the mean and the spread of its values, and a note where there is no mean."""
+    reached, seeds = sum(value is not None for value in line.values), len(line.values)
+    note = "; ".join(failures)
+    if not note and reached < seeds:
+        note = f"{reached} of {seeds} seeds" if reached else ("never" if line.column.endswith("_to_target") else "")
+    return replace(line, ours=mean_of(line.values), spread=spread_of(line.values), note=note)

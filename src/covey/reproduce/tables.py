@@ -76,6 +76,8 @@ def number(value: float, column: str = "", digits: int = 4) -> str:
 
     >>> number(0.8541, "accuracy"), number(34.0), number(10.962), number(43_500_000, "bytes_to_target")
     ('0.854', '34', '10.96', '43.5 MB')
+    >>> number(240.3, digits=2)
+    '240'
     """
     if "bytes" in column:
         for unit, name in BYTES:
@@ -85,7 +87,7 @@ def number(value: float, column: str = "", digits: int = 4) -> str:
         return f"{value:.3f}"
     if float(value).is_integer() and abs(value) < 1e9:
         return f"{value:,.0f}"
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.{digits}g}"
+    return f"{value:,.0f}" if 10 ** min(digits, 3) <= abs(value) < 1e7 else f"{value:.{digits}g}"
 
 
 def _paper(line: Line | None) -> str:
