@@ -94,7 +94,7 @@ def test_all_and_pages(covey, tiny, tmp_path):
     assert "covey reproduce tiny-table-1 --scale quick" in page
     assert "- Not expressible: it has no figures." in page
     assert "- nothing is known of it." in page
-    assert (tmp_path / "pages" / "pictures" / "tiny-table-1.png").is_file()
+    assert (tmp_path / "pages" / "pictures" / "tiny-table-1-quick.png").is_file()
     assert "| [Tiny](tiny.md) | 1 | none | 1, in which" in (tmp_path / "pages" / "index.md").read_text()
 
 

@@ -22,6 +22,7 @@ from covey.reproduce.result import FILE
 from covey.reproduce.tables import as_csv, latex, markdown, sheet_of
 
 ALL = "all"
+USUAL = ("quick", "paper")  # scales that every item has
 
 
 def reproduce(
@@ -141,8 +142,13 @@ def _list(out: Path, *, as_json: bool) -> None:
                 "kind": paper.kind,
                 "state": state,
                 "why": why,
-                "minutes": {"quick": None, "paper": None, **paper.minutes},
-                "memory": {"quick": None, "paper": None, **paper.memory},
+                "minutes": {s: paper.minutes.get(s) for s in USUAL},
+                "memory": {s: paper.memory.get(s) for s in USUAL},
+                "further": {
+                    s: {"minutes": paper.minutes.get(s), "memory": paper.memory.get(s)}
+                    for s in item.scales
+                    if s not in USUAL
+                },
                 "done": done,
                 "shows": paper.shows,
             }
@@ -154,13 +160,8 @@ def _list(out: Path, *, as_json: bool) -> None:
     for name in ("name", "state", "done", "minutes, quick", "paper", "MB, quick", "paper", "shows"):
         table.add_column(name, justify="right" if "quick" in name or name == "paper" else "left", overflow="fold")
     for row in rows:
-        cells = [_amount(row[key], scale) for key in ("minutes", "memory") for scale in ("quick", "paper")]
-        table.add_row(row["name"], row["state"], ", ".join(row["done"]), *cells, plain(row["shows"]))
+        numbers = [row[key][s] for key in ("minutes", "memory") for s in USUAL]
+        cells = ["-" if number is None else f"{number:g}" for number in numbers]
+        further = "".join(f" Also --scale {s}, {told['minutes']:g} minutes." for s, told in row["further"].items())
+        table.add_row(row["name"], row["state"], ", ".join(row["done"]), *cells, plain(row["shows"] + further))
     console().print(table)
-
-
-def _amount(by_scale: dict[str, float | None], scale: str) -> str:
-    """What a scale takes; beside the paper's scale stand those between it and the quick one."""
-    shown = [scale, *(s for s in by_scale if s not in ("quick", "paper"))] if scale == "paper" else [scale]
-    amounts = [(s, by_scale[s]) for s in shown]
-    return ", ".join("-" if n is None else f"{n:g}" if s == scale else f"{s} {n:g}" for s, n in amounts)

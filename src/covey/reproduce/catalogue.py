@@ -29,7 +29,9 @@ class Item:
 
     @property
     def scales(self) -> tuple[str, ...]:
-        """The scales it can be run at, the paper's first, the quick one last."""
+        """The scales it can be run at, the paper's first, the quick one last; none where it cannot be repeated."""
+        if self.paper.cannot is not None:
+            return ()
         others = read_toml(self.path, {}, allow_code=False).get("scale", {})
         return PAPER, *sorted(others, key=QUICK.__eq__)
 

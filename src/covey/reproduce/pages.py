@@ -64,8 +64,6 @@ Pictures are of the seeds that their titles name.
 
 def _found(item: Item, out: Path, folder: Path) -> Found:
     """What there is of it, scale by scale: what the store has, with the seeds that were kept before; it is kept now."""
-    if item.paper.cannot is not None:
-        return {}
     found: Found = {}
     for scale in item.scales:
         place = out / "reproduce" / item.name / scale
