@@ -162,6 +162,6 @@ def _list(out: Path, *, as_json: bool) -> None:
     for row in rows:
         numbers = [row[key][s] for key in ("minutes", "memory") for s in USUAL]
         cells = ["-" if number is None else f"{number:g}" for number in numbers]
-        further = "".join(f" Also --scale {s}, {told['minutes']:g} minutes." for s, told in row["further"].items())
+        further = "".join(f" Also: --scale {s}." for s in row["further"])
         table.add_row(row["name"], row["state"], ", ".join(row["done"]), *cells, plain(row["shows"] + further))
     console().print(table)
