@@ -25,6 +25,18 @@ def test_groupings_by_gradients_and_distances():
     assert figures["Delta"] >= 0
 
 
+def test_groupings_after_a_warm_up():
+    """Gradients are taken later, the groups are the same."""
+    settings = {**FLEET, "grouping": "random", "groups": 3, "gradients": True}
+    cold, warm = (measured("groupings", {**settings, "warm_up": rounds}, 0)[0] for rounds in (0, 1))
+    assert cold["Delta"] != warm["Delta"]
+    assert cold["cov"] == warm["cov"]
+    with pytest.raises(BadValue, match="warm_up is -1"):
+        measured("groupings", {**settings, "warm_up": -1}, 0)
+    with pytest.raises(BadValue, match="warm_up is 1"):
+        measured("groupings", {**FLEET, "grouping": "random", "groups": 3, "warm_up": 1}, 0)
+
+
 def test_group_operations():
     figures, curve = measured(
         "groupops", {"operation": "backdoor", "model": "softmax-regression", "sizes": [2, 3, 4]}, 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from covey.experiment import Experiment
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from covey.data import Dataset
     from covey.fleet import Fleet
 
+Made = TypeVar("Made")
 OF_FLEET = ("data", "clients", "partition", "edges", "samples", "windows", "pool", "test_fraction", "seed")
 
 
@@ -19,6 +21,7 @@ class Fleets:
     def __init__(self) -> None:
         self.last: tuple[tuple[Any, ...], Fleet] | None = None
         self.read: tuple[str, Dataset] | None = None
+        self.made: tuple[Any, Any] | None = None
 
     def get(self, experiment: Experiment) -> Fleet:
         """The fleet of these settings."""
@@ -32,3 +35,10 @@ class Fleets:
                 self.read = experiment.data, load(experiment.data)
             self.last = asked, make_fleet(experiment, self.read[1])
         return self.last[1]
+
+    def once(self, key: Any, make: Callable[[], Made]) -> Made:
+        """What was made for this key, if it was the last one; else it is made now."""
+        if self.made is None or self.made[0] != key:
+            self.made = key, make()
+        found: Made = self.made[1]
+        return found

@@ -39,13 +39,17 @@ def groupings(settings: Settings, seed: int, fleets: Fleets) -> Figures:
     """The groups of a fleet: how even, how near one another, how long they took; one point of the curve a group.
 
     Settings are those of a fleet, `grouping`, `groups`, `min_size`, `max_size`, and the grouping's own options. Where a
-    grouping needs updates, or with `gradients`, they are the clients' gradients at the initial model.
+    grouping needs updates, or with `gradients`, they are the clients' gradients at the initial model, or after
+    `warm_up` rounds of FedAvg.
     """
     from covey.grouping import group, measure, missing
 
     name, experiment, own = _parted(settings, seed, "grouping", "random")
     needs = bool(own.pop("gradients", False)) or "updates" in missing(name, {})
-    fleet, gradients = _fleet(experiment, fleets, needs=needs)
+    warm_up = own.pop("warm_up", 0)
+    if not isinstance(warm_up, int) or warm_up < 0 or (warm_up and not needs):
+        raise BadValue("warm_up", warm_up, "a whole number from 0 up, of rounds before gradients are taken")
+    fleet, gradients = _fleet(experiment, fleets, needs=needs, warm_up=warm_up)
     given: dict[str, Any] = {"edges": fleet.edge_of, "sizes": fleet.sizes, "distances": fleet.distances}
     given = {key: value for key, value in given.items() if value is not None}
     if gradients is not None:
@@ -165,16 +169,28 @@ def _parted(settings: Settings, seed: int, word: str, usual: str) -> tuple[str, 
     return str(settings.get(word, usual)), Experiment.make({**fleet, "seed": seed}), own
 
 
-def _fleet(experiment: Experiment, fleets: Fleets, *, needs: bool) -> tuple[Fleet, Any]:
-    """The fleet, and its clients' gradients at the initial model where they are needed."""
-    from covey.experiment.assembly import assemble
-
+def _fleet(experiment: Experiment, fleets: Fleets, *, needs: bool, warm_up: int = 0) -> tuple[Fleet, Any]:
+    """The fleet, and its clients' gradients where they are needed: at the initial model, or after rounds of FedAvg."""
     fleet = fleets.get(experiment)
     if not needs and experiment.distances is None:
         return fleet, None
+    return fleets.once(
+        (experiment.model_dump_json(), needs, warm_up), lambda: _looked_at(experiment, fleet, needs, warm_up)
+    )
+
+
+def _looked_at(experiment: Experiment, fleet: Fleet, needs: bool, warm_up: int) -> tuple[Fleet, Any]:
+    from covey.experiment.assembly import assemble
+    from covey.experiment.life import try_out
+
     loop = assemble(experiment, fleet=fleet)
-    fleet = loop.fleet
-    return fleet, loop.evaluator.gradients(loop.layout.initial(), range(fleet.clients)) if needs else None
+    if not needs:
+        return loop.fleet, None
+    model = loop.layout.initial()
+    if warm_up:
+        rounds = {"rounds": warm_up, "epochs": 1, "evaluate_every": warm_up}
+        _, _, (model, *_) = try_out(experiment.model_copy(update=rounds), fleet=fleet)
+    return loop.fleet, loop.evaluator.gradients(model, range(loop.fleet.clients))
 
 
 def _local_emd(found: Grouping, fleet: Fleet) -> float:
