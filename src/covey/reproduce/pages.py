@@ -27,7 +27,7 @@ def write_pages(out: Path, folder: Path) -> list[Path]:
     written, lines = [], []
     for system, theirs in systems.items():
         path = folder / f"{system.lower()}.md"
-        parts = [_summary(theirs), *(_section(item, found, folder) for item, found in theirs)]
+        parts = [_summary(theirs), *(_section(item, found, out, folder) for item, found in theirs)]
         path.write_text(f"# {system}: tables and figures\n\n{INTRO}\n" + "\n".join(parts), encoding="utf-8")
         written.append(path)
         can = sum(item.paper.cannot is None for item, _ in theirs)
@@ -72,23 +72,27 @@ def _found(item: Item, out: Path, folder: Path) -> Found:
         if fresh is not None:
             found[scale] = fresh if kept is None else fresh.joined(kept, item.comparison(scale))
             found[scale].write(kept_at)
-            _keep_picture(place / "picture.png", _picture(item, scale, folder))
         elif kept is not None:
             found[scale] = kept
     return found
 
 
-def _picture(item: Item, scale: str, folder: Path) -> Path:
-    return folder / PICTURES / f"{item.name}{'' if scale == PAPER else '-' + scale}.png"
+def _picture(item: Item, found: Found, out: Path, folder: Path) -> Path | None:
+    """The picture of the longest version that was drawn, where it is kept; those of shorter ones go."""
+    shown = None
+    for scale in found:
+        drawn = out / "reproduce" / item.name / scale / "picture.png"
+        target = folder / PICTURES / f"{item.name}{'' if scale == PAPER else '-' + scale}.png"
+        if shown is not None:
+            target.unlink(missing_ok=True)
+        elif drawn.is_file():
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(drawn, target)
+        shown = shown or (target if target.is_file() else None)
+    return shown
 
 
-def _keep_picture(drawn: Path, target: Path) -> None:
-    if drawn.is_file():
-        target.parent.mkdir(exist_ok=True)
-        shutil.copyfile(drawn, target)
-
-
-def _section(item: Item, found: Found, folder: Path) -> str:
+def _section(item: Item, found: Found, out: Path, folder: Path) -> str:
     paper = item.paper
     lines = [f"\n## {paper.item}", "", paper.shows, ""]
     lines += [f"- Other than in the paper: {text}." for text in paper.instead]
@@ -111,9 +115,8 @@ def _section(item: Item, found: Found, folder: Path) -> str:
             lines += ["| expected | came out |", "|---|---|"]
             lines += [f"| {order.claim} | {'yes' if order.holds else '**no**'} |" for order in result.orders]
             lines.append("")
-    pictures = [picture for scale in found if (picture := _picture(item, scale, folder)).is_file()]
-    if pictures:  # of the longest version that was drawn
-        lines.append(f"![{paper.system}, {paper.item}]({PICTURES}/{pictures[0].name})\n")
+    if (picture := _picture(item, found, out, folder)) is not None:
+        lines.append(f"![{paper.system}, {paper.item}]({PICTURES}/{picture.name})\n")
     lines += [f"- {text}." for text in paper.notes]
     return "\n".join([*lines, ""])
 
