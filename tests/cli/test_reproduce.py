@@ -105,7 +105,52 @@ def test_all_and_pages(covey, tiny, tmp_path):
         (["reproduce", "tiny-table-9"], "table or figure is 'tiny-table-9'"),
         (["reproduce", "tiny-figure-1"], "this one is not expressible (it has no figures)"),
         (["reproduce", "tiny-table-1", "--scale", "huge"], "scale is 'huge'; allowed is one of paper, quick"),
+        (["reproduce", "all", "--scale", "huge"], "scale is 'huge'; allowed is one of paper, quick"),
     ],
 )
 def test_what_cannot_be(covey, tiny, words, sentence):
     assert sentence in covey(*words).complaint
+
+
+def test_seeds_are_added_to_a_page(covey, tiny, tmp_path):
+    """Run at two times, into two stores: the page has the mean of both, and the command that gives it at once."""
+    for seed in (0, 1):
+        covey(
+            "reproduce",
+            "tiny-table-1",
+            "--scale",
+            "paper",
+            "--seeds",
+            f"{seed}-{seed}",
+            "--pages",
+            "pages",
+            "--out",
+            f"s{seed}",
+        )
+    page = (tmp_path / "pages" / "tiny.md").read_text()
+    assert "Scale paper, seeds 0, 1.\n" in page
+    assert "covey reproduce tiny-table-1 --scale paper\n" in page
+    both = covey("reproduce", "tiny-table-1", "--scale", "paper", "--out", "both", "--json").json
+    kept = json.loads((tmp_path / "pages" / "data" / "tiny-table-1.paper.json").read_text())
+    assert [line["ours"] for line in kept["lines"]] == pytest.approx([row["ours"] for row in both["rows"]])
+    assert [line["spread"] for line in kept["lines"]] == pytest.approx([row["spread"] for row in both["rows"]])
+    assert kept["orders"] == both["orders"]
+
+
+def test_a_scale_between(covey, tiny, tmp_path):
+    """Only what has it is run; it is listed, and counts before the quick one on the page."""
+    text = FILE.replace('item = "Table 1"', 'item = "Table 2"') + "\n[scale.evening]\nrounds = 1\n"
+    (tmp_path / "papers" / "tiny-table-2.toml").write_text(text)
+    for scale in ("quick", "evening"):
+        said = covey("reproduce", "all", "--scale", scale, "--seeds", "1", "--pages", "pages")
+    assert "Table 2" in said.out
+    assert "Table 1" not in said.out
+    page = (tmp_path / "pages" / "tiny.md").read_text()
+    assert "- **Table 2**, scale evening: That all is well." in page
+    assert page.index("--scale evening") < page.index("tiny-table-2 --scale quick")
+    assert "(pictures/tiny-table-2-evening.png)" in page
+    assert not (tmp_path / "pages" / "pictures" / "tiny-table-2-quick.png").exists()
+    rows = {row["name"]: row for row in covey("reproduce", "--list", "--json").json}
+    assert rows["tiny-table-2"]["further"] == {"evening": {"minutes": None, "memory": None}}
+    assert rows["tiny-table-2"]["done"] == ["evening", "quick"]
+    assert "Also: --scale evening." in " ".join(covey("reproduce", "--list").out.split())

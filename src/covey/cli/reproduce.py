@@ -16,7 +16,7 @@ from covey.cli.options import DEFAULT_OUT, Json, Out
 from covey.cli.progress import bars
 from covey.cli.results import print_result
 from covey.compare import carry_out, rows_of, seeds_from
-from covey.errors import BadValue, CoveyError
+from covey.errors import BadValue, CoveyError, UnknownName
 from covey.reproduce import Item, Result, find, items, missing_data, result_of, state_of
 from covey.reproduce.result import FILE
 from covey.reproduce.tables import as_csv, latex, markdown, sheet_of
@@ -56,6 +56,9 @@ def reproduce(
         raise BadValue("name", None, "names of tables and figures, or all; see: covey reproduce --list")
     whole = names == [ALL]
     wanted = list(items()) if whole else [find(name) for name in names or []]
+    scales = dict.fromkeys(s for item in wanted for s in item.scales)
+    if whole and scale not in scales:
+        raise UnknownName("scale", scale, list(scales))
     told: list[dict[str, Any]] = []
     failed: list[str] = []
     for item in wanted:
