@@ -99,7 +99,7 @@ def _points(axes: Axes, rows: Sequence[Row], comparison: Comparison, picture: Pi
         shift = (number - (len(series) - 1) / 2) * each if picture.form == "bars" else 0.0
         x = np.array([ticks.index(row.entry.labels.get(picture.x, "")) for row in part]) + shift
         mean = np.array([np.nan if (m := row.mean(y)) is None else m for row in part], dtype=np.float64)
-        spread = np.array([row.spread(y) or 0.0 for row in part])
+        spread = np.array([row.spread(y) or 0.0 for row in part]) if len(comparison.terms.seeds) > 1 else None
         if picture.form == "bars":
             axes.bar(x, mean, each, yerr=spread, label=name, color=style["color"], capsize=2)
         else:
