@@ -42,7 +42,8 @@ def write_pages(out: Path, folder: Path) -> list[Path]:
 
 INTRO = """Written by `covey reproduce … --pages docs/results`; figures are those of the command beside them.
 "Here" is the mean over the seeds ± their standard deviation. `quick` is a short version, which shows that all works and
-little more; `paper` has the paper's settings. Data that is not at hand is replaced, and the section says by what.
+little more; `paper` has the paper's settings; `evening`, where there is one, is what of them fits an evening on two
+cores. Data that is not at hand is replaced, and the section says by what.
 """
 
 
