@@ -65,6 +65,14 @@ def test_orders():
     assert [order.holds for order in verdicts(comparison, rows)] == [True]  # never, in round 2, in round 1
 
 
+def test_one_seed_that_never_got_there_does_not_decide():
+    """b is there in rounds 1, 1 and never, a in round 2 with every seed: most seeds have b first."""
+    curves = {"a": [rounds(0.1, 0.7)] * 3, "b": [rounds(0.7, 0.7), rounds(0.7, 0.7), rounds(0.1, 0.1)]}
+    comparison, done = made(curves, expect=["a > b", "b > a"], by="rounds_to_target", target=0.7)
+    rows, _ = rows_of(comparison, done, None)
+    assert [order.holds for order in verdicts(comparison, rows)] == [True, False]
+
+
 def test_a_target_for_each_combination_of_swept_settings():
     def timed(*accuracies, every):
         return [{**row, "simulated_seconds": row["round"] * every} for row in rounds(*accuracies)]

@@ -133,22 +133,33 @@ def rows_of(comparison: Comparison, done: Sequence[Done], amount: float | None) 
 def verdicts(comparison: Comparison, rows: Sequence[Row]) -> list[Verdict]:
     """Which of the expected orders came out."""
     by_name = {row.entry.name: row for row in rows}
-    return judged(comparison, lambda name, column: by_name[name].mean(column))
+    return judged(comparison, lambda name, column: by_name[name].values.get(column, [None]))
 
 
-def judged(comparison: Comparison, mean: Callable[[str, str], float | None]) -> list[Verdict]:
-    """Which of the expected orders came out, given every run's mean in a column.
+def judged(comparison: Comparison, values: Callable[[str, str], Sequence[float | None]]) -> list[Verdict]:
+    """Which of the expected orders came out, given every run's figures in a column, one a seed: means are compared.
 
-    A score that is not there is below all, a target never reached beyond.
+    A score that is not there is below all, a target never reached beyond. Where a seed has no figure the median stands
+    for the mean, so that a single seed which never got there does not decide against the others.
     """
     found = []
     for rule in comparison.terms.expect:
         named, order = order_of(rule)
         column = named or comparison.terms.by or comparison.terms.score
         none = math.inf if column.endswith("_to_target") else -math.inf
-        means = [none if (value := mean(name, column)) is None else value for name in order]
-        found.append(Verdict(rule, all(a > b for a, b in itertools.pairwise(means))))
+        stand = [_standing(values(name, column), none) for name in order]
+        found.append(Verdict(rule, all(a > b for a, b in itertools.pairwise(stand))))
     return found
+
+
+def _standing(values: Sequence[float | None], none: float) -> float:
+    """The mean, or the median where a seed has none.
+
+    >>> _standing([1.0, 4.0], math.inf), _standing([1.0, 4.0, None], math.inf), _standing([1.0, None], math.inf)
+    (2.5, 4.0, inf)
+    """
+    mean = mean_of(values)
+    return statistics.median(none if value is None else value for value in values) if mean is None else mean
 
 
 def _measured(entry: Entry, done: Sequence[Done]) -> Row:

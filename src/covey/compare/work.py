@@ -138,6 +138,7 @@ def _listen(told: Told, cells: Sequence[Cell], begins: Begins, faults: list[Exce
 
 
 _told: Told | None = None  # in a process that makes runs for another
+_fleets = Fleets()  # of the runs that this process has made
 
 
 def _prepare(threads: int, told: Told) -> None:
@@ -165,7 +166,7 @@ def _alone(number: int, cell: Cell, out: str) -> Done:
         tell((number, None))
         return [lambda report: tell((number, Heard(report.run, report.rounds, report.metrics)))]
 
-    return _one(cell, out, Fleets(), begins)
+    return _one(cell, out, _fleets, begins)
 
 
 def _one(cell: Cell, out: str | Path, fleets: Fleets, begins: Begins) -> Done:

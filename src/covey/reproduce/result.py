@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from covey.compare import Comparison, Row, Verdict, judged, mean_of, spread_of
+from covey.compare import Comparison, Row, Verdict, judged, mean_of, spread_of, verdicts
 
 FILE = "result.json"
 
@@ -118,8 +118,8 @@ class Result:
             there = dict(zip(kept.seeds, others[line.name, line.column].values, strict=True))
             there |= dict(zip(self.seeds, line.values, strict=True))
             lines.append(_line(replace(line, values=tuple(there[seed] for seed in seeds))))
-        means = {(line.name, line.column): line.ours for line in lines}
-        orders = judged(comparison, lambda name, column: means[name, column])
+        values = {(line.name, line.column): line.values for line in lines}
+        orders = judged(comparison, lambda name, column: values[name, column])
         spent = self.seconds + kept.seconds
         return replace(self, seeds=seeds, lines=tuple(lines), orders=tuple(orders), seconds=spent)
 
@@ -133,7 +133,6 @@ def result_of(comparison: Comparison, rows: Sequence[Row], item: str, scale: str
     columns = columns_of(comparison)
     lines = [_line(_empty(row, column, comparison), row.failures) for row in rows for column in columns]
     spent = sum(value or 0.0 for row in rows for value in row.values.get("wall_seconds", []))
-    means = {row.entry.name: row for row in rows}
     return Result(
         item,
         scale,
@@ -142,7 +141,7 @@ def result_of(comparison: Comparison, rows: Sequence[Row], item: str, scale: str
         columns,
         terms.across,
         tuple(lines),
-        tuple(judged(comparison, lambda name, column: means[name].mean(column))),
+        tuple(verdicts(comparison, rows)),
         float(spent),
         comparison.fingerprint,
     )
