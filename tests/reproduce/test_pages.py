@@ -65,6 +65,7 @@ def test_seeds_of_another_time_are_counted_in():
     assert (found.lines[0].ours, found.lines[1].ours) == (pytest.approx(0.5), 0.5)
     assert found.lines[0].spread == pytest.approx(0.36056, abs=1e-5)
     assert [order.holds for order in found.orders] == [found.lines[0].ours > 0.5]
+    assert result([1, 2], [0.6, 0.8]).joined(found, a_over_b()) == found  # a page is written twice, and is the same
 
 
 def test_a_seed_that_never_got_there_says_so():

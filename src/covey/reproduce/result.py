@@ -44,7 +44,7 @@ class Result:
     across: str | None
     lines: tuple[Line, ...]
     orders: tuple[Verdict, ...]
-    seconds: float  # of computing, in all runs
+    seconds: float  # of computing, in the runs that were made last
     settings: str = ""
 
     @property
@@ -120,8 +120,7 @@ class Result:
             lines.append(_line(replace(line, values=tuple(there[seed] for seed in seeds))))
         values = {(line.name, line.column): line.values for line in lines}
         orders = judged(comparison, lambda name, column: values[name, column])
-        spent = self.seconds + kept.seconds
-        return replace(self, seeds=seeds, lines=tuple(lines), orders=tuple(orders), seconds=spent)
+        return replace(self, seeds=seeds, lines=tuple(lines), orders=tuple(orders))
 
 
 def result_of(comparison: Comparison, rows: Sequence[Row], item: str, scale: str) -> Result:
