@@ -59,13 +59,16 @@ def a_over_b():
 
 
 def test_seeds_of_another_time_are_counted_in():
-    found = result([1, 2], [0.6, 0.8]).joined(result([0, 1], [0.1, 0.2]), a_over_b())
+    new = result([1, 2], [0.7, 0.8])
+    found = new.joined(result([0, 1], [0.3, 0.2]), a_over_b())
     assert found.seeds == (0, 1, 2)
-    assert found.lines[0].values == (0.1, 0.6, 0.8)  # of seed 1 the new figure
-    assert (found.lines[0].ours, found.lines[1].ours) == (pytest.approx(0.5), 0.5)
-    assert found.lines[0].spread == pytest.approx(0.36056, abs=1e-5)
-    assert [order.holds for order in found.orders] == [found.lines[0].ours > 0.5]
-    assert result([1, 2], [0.6, 0.8]).joined(found, a_over_b()) == found  # a page is written twice, and is the same
+    assert found.lines[0].values == (0.3, 0.7, 0.8)  # of seed 1 the new figure
+    assert (found.lines[0].ours, found.lines[1].ours) == (pytest.approx(0.6), 0.5)
+    assert found.lines[0].spread == pytest.approx(0.26458, abs=1e-5)
+    assert [order.holds for order in found.orders] == [True]
+    assert new.joined(found, a_over_b()) == found  # a page is written twice, and is the same
+    worse = new.joined(result([0], [-0.1]), a_over_b())
+    assert [order.holds for order in worse.orders] == [False]  # the mean is now 0.47
 
 
 def test_a_seed_that_never_got_there_says_so():
