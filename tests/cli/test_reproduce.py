@@ -90,6 +90,7 @@ def test_programs_get_rows_and_orders(covey, tiny):
 def test_all_and_pages(covey, tiny, tmp_path):
     said = covey("reproduce", "all", "--pages", "pages")
     assert "tiny-figure-1: not expressible (it has no figures)" in said.out
+    assert "1 tables and figures in 0." in said.out
     page = (tmp_path / "pages" / "tiny.md").read_text()
     assert "covey reproduce tiny-table-1 --scale quick" in page
     assert "- Not expressible: it has no figures." in page

@@ -18,7 +18,7 @@ from covey.cli.results import print_result
 from covey.compare import carry_out, rows_of, seeds_from
 from covey.errors import BadValue, CoveyError, UnknownName
 from covey.reproduce import Item, Result, find, items, missing_data, result_of, state_of
-from covey.reproduce.result import FILE
+from covey.reproduce.result import FILE, folder_of
 from covey.reproduce.tables import as_csv, latex, markdown, sheet_of
 
 ALL = "all"
@@ -61,6 +61,7 @@ def reproduce(
         raise UnknownName("scale", scale, list(scales))
     told: list[dict[str, Any]] = []
     failed: list[str] = []
+    begun = time.monotonic()
     for item in wanted:
         if whole and item.paper.cannot is None and scale not in item.scales:
             continue
@@ -79,6 +80,8 @@ def reproduce(
                 raise
             failed.append(f"{item.name}: {error}")
             console().print(f"{item.name} failed: {plain(error)}", style="red", soft_wrap=True)
+    if whole and not as_json:
+        console().print(f"{len(told)} tables and figures in {(time.monotonic() - begun) / 60:.1f} minutes")
     if pages is not None:
         from covey.reproduce.pages import write_pages
 
@@ -89,11 +92,6 @@ def reproduce(
         print(json.dumps(told if whole or len(told) != 1 else told[0]))
     if failed:
         raise typer.Exit(1)
-
-
-def folder_of(out: Path, item: str, scale: str) -> Path:
-    """Where what came out of a table or figure is kept."""
-    return out / "reproduce" / item / scale
 
 
 def _one(item: Item, scale: str, seeds: str | None, jobs: int, out: Path, *, quiet: bool) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from covey.compare.scales import PAPER
 from covey.reproduce.catalogue import QUICK, Item, data_of, items
-from covey.reproduce.result import FILE, Result
+from covey.reproduce.result import FILE, Result, folder_of
 from covey.reproduce.tables import markdown, sheet_of
 
 DATA, PICTURES = "data", "pictures"  # folders beside the pages
@@ -68,9 +68,8 @@ def _found(item: Item, out: Path, folder: Path) -> Found:
     """What there is of it, scale by scale: what the store has, with the seeds that were kept before; it is kept now."""
     found: Found = {}
     for scale in item.scales:
-        place = out / "reproduce" / item.name / scale
         kept_at = folder / DATA / f"{item.name}.{scale}.json"
-        fresh, kept = Result.read(place / FILE), Result.read(kept_at)
+        fresh, kept = Result.read(folder_of(out, item.name, scale) / FILE), Result.read(kept_at)
         if fresh is not None:
             found[scale] = fresh if kept is None else fresh.joined(kept, item.comparison(scale))
             found[scale].write(kept_at)
@@ -83,7 +82,7 @@ def _picture(item: Item, found: Found, out: Path, folder: Path) -> Path | None:
     """The picture of the longest version that was drawn, where it is kept; those of shorter ones go."""
     shown = None
     for scale in found:
-        drawn = out / "reproduce" / item.name / scale / "picture.png"
+        drawn = folder_of(out, item.name, scale) / "picture.png"
         target = folder / PICTURES / f"{item.name}{'' if scale == PAPER else '-' + scale}.png"
         if shown is not None:
             target.unlink(missing_ok=True)

@@ -123,6 +123,11 @@ class Result:
         return replace(self, seeds=seeds, lines=tuple(lines), orders=tuple(orders))
 
 
+def folder_of(out: Path, item: str, scale: str) -> Path:
+    """Where what came out of a table or figure is kept in a store."""
+    return out / "reproduce" / item / scale
+
+
 def result_of(comparison: Comparison, rows: Sequence[Row], item: str, scale: str) -> Result:
     """The figures that the table shows, run by run and column by column.
 
