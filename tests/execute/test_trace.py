@@ -1,15 +1,17 @@
+from dataclasses import replace
 from types import MethodType
 from typing import Any
 
 import pytest
 import torch
 from tests.execute.test_trainers import close, jobs_of, memory_of, network, task_of, trained
+from tests.tiny import small_network
 from torch import Tensor, nn
 from torch.fx import GraphModule
 
 from covey.execute.trace import _join_products_and_updates, tensors, trace
 from covey.execute.trainers import OneByOne, Stacked
-from covey.local import Sgd
+from covey.local import Sgd, make_rule
 
 
 class TwoFactors(nn.Module):
@@ -140,13 +142,16 @@ JOINED = [
 ]
 
 
+@pytest.mark.parametrize("alike", [False, True], ids=["own starts", "one start"])
 @pytest.mark.parametrize("sizes", [[16] * 4, [3, 10, 17, 24]], ids=["full", "ragged"])
 @pytest.mark.parametrize(("rule", "optimiser"), JOINED)
-def test_rules_and_optimisers_join_products_and_updates(rule, optimiser, sizes):
+def test_rules_and_optimisers_join_products_and_updates(rule, optimiser, sizes, alike):
     task = task_of(rule=rule, optimiser=optimiser, sizes=sizes)
     jobs = jobs_of(
         task, rates=(0.2, 0.1), shared={name: torch.full((task.layout.size,), 0.02) for name in task.rule.remembers}
     )
+    if alike:
+        jobs = [replace(job, model=jobs[0].model) for job in jobs]
     stacked = Stacked(task, 4)
     close_models(trained(stacked, jobs, memory_of(task)), trained(OneByOne(task), jobs, memory_of(task)))
     (line,) = stacked._steps.values()
@@ -154,6 +159,17 @@ def test_rules_and_optimisers_join_products_and_updates(rule, optimiser, sizes):
     assert isinstance(line.__self__, GraphModule)
     found = [str(node.target) for node in line.__self__.graph.nodes]
     assert found.count("aten.baddbmm_.default") == 2  # the two matrices
+
+
+def test_the_fusion_of_streams_is_joined_too():
+    fused = make_rule("fedfusion").adapt(small_network(), task_of().x[:1])
+    task = task_of(fused, rule="fedfusion", optimiser=Sgd(), sizes=[8, 8])
+    stacked = Stacked(task, 2)
+    trained(stacked, jobs_of(task))
+    (line,) = stacked._steps.values()
+    assert isinstance(line, MethodType)
+    found = [str(node.target) for node in line.__self__.graph.nodes]
+    assert found.count("aten.baddbmm_.default") == sum(p.dim() == 2 for p in fused.parameters())
 
 
 def test_terms_are_subtracted_where_the_sum_does():
@@ -189,5 +205,55 @@ def test_a_sum_that_reads_what_is_updated_is_added_up_first():
 
     p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.3])
     wanted = p - rate.view(-1, 1, 1) * (d.mT @ x + 2 * p)
+    trace(step, (p, x, d, rate), compiled=False)(p, x, d, rate)
+    torch.testing.assert_close(p, wanted)
+
+
+@pytest.mark.parametrize("rows", [1, 2], ids=["one for all", "one each"])
+def test_a_pull_moves_the_parameter_without_writing_down_how_far_it_is(rows):
+    def step(p: Tensor, q: Tensor, x: Tensor, d: Tensor, rate: Tensor) -> None:
+        p.addcmul_(rate.view(-1, 1, 1), torch.bmm(d.mT, x) + 0.5 * (p - q), value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.0])
+    q = torch.randn(rows, 3, 4)
+    found = operations(step, p, q, x, d, rate)
+    assert {"aten.lerp_.Tensor", "aten.baddbmm_.default"} <= set(found)
+    assert not {"aten.sub.Tensor", "aten.bmm.default"} & set(found)
+    wanted = p - rate.view(-1, 1, 1) * (d.mT @ x + 0.5 * (p - q))
+    trace(step, (p, q, x, d, rate), compiled=False)(p, q, x, d, rate)
+    torch.testing.assert_close(p, wanted)
+
+
+@pytest.mark.parametrize("what", ["p", "q"])
+def test_a_pull_of_what_is_changed_before_the_update_is_added_as_it_was(what):
+    def step(p: Tensor, q: Tensor, x: Tensor, d: Tensor, rate: Tensor) -> None:
+        direction = torch.bmm(d.mT, x) + 0.5 * (p - q)
+        (p if what == "p" else q).zero_()
+        p.addcmul_(rate.view(-1, 1, 1), direction, value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.3])
+    q = torch.randn(2, 3, 4)
+    wanted = (0 if what == "p" else 1) * p - rate.view(-1, 1, 1) * (d.mT @ x + 0.5 * (p - q))
+    trace(step, (p, q, x, d, rate), compiled=False)(p, q, x, d, rate)
+    torch.testing.assert_close(p, wanted)
+
+
+def test_of_two_pulls_the_second_is_added_as_it_was():
+    def step(p: Tensor, q: Tensor, r: Tensor, x: Tensor, d: Tensor, rate: Tensor) -> None:
+        p.addcmul_(rate.view(-1, 1, 1), torch.bmm(d.mT, x) + 0.5 * (p - q) - 0.25 * (p - r), value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.3])
+    q, r = torch.randn(2, 3, 4), torch.randn(2, 3, 4)
+    wanted = p - rate.view(-1, 1, 1) * (d.mT @ x + 0.5 * (p - q) - 0.25 * (p - r))
+    trace(step, (p, q, r, x, d, rate), compiled=False)(p, q, r, x, d, rate)
+    torch.testing.assert_close(p, wanted)
+
+
+def test_a_pull_towards_the_parameter_s_own_memory_stays_in_the_sum():
+    def step(p: Tensor, x: Tensor, d: Tensor, rate: Tensor) -> None:
+        p.addcmul_(rate.view(-1, 1, 1), torch.bmm(d.mT, x) + 0.5 * (p - p[:, :1]), value=-1)
+
+    p, x, d, rate = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 3), torch.tensor([0.1, 0.3])
+    wanted = p - rate.view(-1, 1, 1) * (d.mT @ x + 0.5 * (p - p[:, :1]))
     trace(step, (p, x, d, rate), compiled=False)(p, x, d, rate)
     torch.testing.assert_close(p, wanted)

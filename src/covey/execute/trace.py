@@ -74,8 +74,9 @@ def _drop_idle_views(line: GraphModule) -> None:
 def _join_products_and_updates(line: GraphModule) -> None:
     """Turn "gradient = a @ b, p <- p - rate gradient" into "p <- p + (-rate a) @ b", scaling the smaller factor.
 
-    Velocities take a gradient in the same way. Where more than the gradient is added (FedProx's pull, SCAFFOLD's
-    variates), the sum is not written down either: its terms are added one after another, the product last.
+    Velocities take a gradient in the same way. Where more than the gradient is added (SCAFFOLD's variates), the sum is
+    not written down either: its terms are added one after another, the product last. FedProx's term is a number times
+    p - q: it moves p towards q in one operation, which comes first.
     """
     for node in list(line.graph.nodes):
         update = _update(node)
@@ -89,10 +90,14 @@ def _join_products_and_updates(line: GraphModule) -> None:
         reads = list(_reads(products[0][1], terms, sums))
         if any(_origin(read) is _origin(target) or _changed_since(read, since, node) for read, since in reads):
             continue  # the sum would be of values that are no longer there
+        others = [term for term in terms if term != products[0]]
+        pull = next((term for term in others if _is_pull(term[1], target, node)), None)
         with line.graph.inserting_before(node):
-            for sign, other in terms:
-                if (sign, other) != products[0]:
-                    _add(line, target, rate, other, sign)
+            if pull is not None and rate is not None:
+                _pull(line, target, rate, *pull)
+                others.remove(pull)
+            for sign, other in others:
+                _add(line, target, rate, other, sign)
             _add_product(line, target, rate, *products[0])
         node.replace_all_uses_with(target)
         line.graph.erase_node(node)
@@ -136,6 +141,26 @@ def _reads(product: Node, terms: list[tuple[float, Node]], sums: list[Node]) -> 
 def _changed_since(read: Any, since: Node, update: Node) -> bool:
     changed = {_origin(other.args[0]) for other in _between(since, update) if _changes_its_input(other)}
     return _origin(read) in changed
+
+
+def _is_pull(node: Node, target: Node, update: Node) -> bool:
+    """Whether it is a number times how far the target, as the update finds it, is from something else."""
+    if node.target is not aten.mul.Tensor or len(node.users) > 1 or isinstance(node.args[1], Node):
+        return False
+    way = node.args[0]
+    if not isinstance(way, Node) or way.target is not aten.sub.Tensor or way.kwargs or len(way.users) > 1:
+        return False
+    here, there = way.args
+    alone = isinstance(there, Node) and _origin(there) is not _origin(target)
+    return here is target and alone and not any(_changed_since(read, way, update) for read in way.args)
+
+
+def _pull(line: GraphModule, target: Node, rate: Node, sign: float, pull: Node) -> None:
+    """Turn "p <- p + sign rate strength (p - q)" into "p <- p moved towards q by -sign rate strength"."""
+    way, strength = pull.args
+    assert isinstance(way, Node)
+    share = line.graph.call_function(aten.mul.Tensor, (rate, -sign * strength))  # type: ignore[operator]
+    line.graph.call_function(aten.lerp_.Tensor, (target, way.args[1], share))
 
 
 def _add(line: GraphModule, target: Node, rate: Node | None, term: Node, sign: float) -> None:

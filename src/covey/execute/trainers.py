@@ -216,8 +216,9 @@ class Stacked:
         rooms, self._rooms = self._rooms, {}  # nobody else's until the last result is out
         values = {name: _room(rooms, name, len(jobs), p).copy_(p) for name, p in layout.views(start).items()}
         params = {name: values.pop(name) for name in layout.parameters}
-        # contiguous as in the trace; a stack that starts from one model is a view that repeats it
-        received = {name: p.contiguous() for name, p in layout.params(start).items()} if rule.uses_received else {}
+        # contiguous as in the trace; what all have received is there once, a stack of one
+        got = layout.params(start[:1] if alike else start) if rule.uses_received else {}
+        received = {name: p.contiguous() for name, p in got.items()}
         own_flat = {name: torch.stack([each[name] for each in remembered]) for name in rule.remembers}
         own, shared = _remembered(layout, own_flat), _remembered(layout, jobs[0].shared)
         state = task.optimiser.init(params)
@@ -248,8 +249,10 @@ class Stacked:
 
     def _step(self, *arguments: Argument) -> None:
         """One step of every client in the stack, traced once for each shape."""
-        *_, x, _, mask, _, active = arguments
-        shape = (x.shape if isinstance(x, Tensor) else None, mask is None, active is None)
+        received, x, mask, active = (arguments[place] for place in (4, 7, 9, 11))
+        assert isinstance(received, dict)
+        assert isinstance(x, Tensor)
+        shape = (x.shape, _length(received), mask is None, active is None)
         if shape not in self._steps:
             self._steps[shape] = trace(self._one_step, arguments, compiled=self.compiled)
         self._steps[shape](*tensors(arguments))
@@ -279,8 +282,10 @@ class Stacked:
             self.book.open(s, m)
             return rule.loss(call, p, r, x, y, m), self.book.close()
 
-        dims: Any = (0, 0 if statistics else None, 0 if received else None, 0, 0, None if mask is None else 0)
-        grads, noted = vmap(grad(loss, has_aux=True), in_dims=dims)(params, statistics, received, x, y, mask)
+        once = _length(received) == 1
+        got = {name: p[0] for name, p in received.items()} if once else received
+        dims: Any = (0, 0 if statistics else None, 0 if got and not once else None, 0, 0, None if mask is None else 0)
+        grads, noted = vmap(grad(loss, has_aux=True), in_dims=dims)(params, statistics, got, x, y, mask)
         for name, before in statistics.items():
             before.copy_(noted[name] if active is None else torch.where(active.view(-1, 1) > 0, noted[name], before))
         grads = rule.direction(grads, params, received, own, shared)
@@ -295,6 +300,11 @@ def _room(rooms: Params, name: str, rows: int, like: Tensor) -> Tensor:
     if name not in rooms or len(rooms[name]) < rows:
         rooms[name] = like.new_empty(rows, *like.shape[1:])
     return rooms[name][:rows]
+
+
+def _length(stacked: Params) -> int:
+    """How many clients' tensors these are; 0 of none."""
+    return len(next(iter(stacked.values()))) if stacked else 0
 
 
 def _remembered(layout: Layout, vectors: Mapping[str, Tensor]) -> Params:

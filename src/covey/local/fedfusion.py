@@ -19,6 +19,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn import functional
 
 from covey.errors import BadValue
 from covey.local.rule import RULES, Call, Params, Rule, mean_loss
@@ -94,9 +95,8 @@ class Fusion(nn.Module):
 
     def forward(self, local: Tensor, received: Tensor) -> Tensor:
         """The fused features, shaped like each of the two."""
-        flat = (-1, *(1,) * (local.dim() - 2))
         if self.kind == "conv":
             both = torch.cat([local, received], dim=1)
-            return torch.einsum("oc,bc...->bo...", self.weight, both) + self.bias.view(flat)
-        gamma = self.gamma.view(flat)
+            return functional.linear(both.movedim(1, -1), self.weight, self.bias).movedim(-1, 1)
+        gamma = self.gamma.view(-1, *(1,) * (local.dim() - 2))
         return gamma * received + (1 - gamma) * local

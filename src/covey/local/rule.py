@@ -55,8 +55,9 @@ class Rule:
     def direction(self, grads: Params, params: Params, received: Params, own: Params, shared: Params) -> Params:
         """The step's direction from the gradients `grads`; works on one client's tensors and on stacks of them alike.
 
-        `params` is the model now, `received` the one the client was sent.
-        `own` and `shared` hold what `remembers` names as "name/parameter": the client's and the server's.
+        `params` is the model now, `received` the one the client was sent; a stack whose clients were all sent the same
+        one has it once, in a first dimension of 1. `own` and `shared` hold what `remembers` names as "name/parameter":
+        the client's and the server's.
         """
         return grads
 
