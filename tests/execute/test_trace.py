@@ -168,6 +168,7 @@ def test_the_fusion_of_streams_is_joined_too():
     trained(stacked, jobs_of(task))
     (line,) = stacked._steps.values()
     assert isinstance(line, MethodType)
+    assert isinstance(line.__self__, GraphModule)
     found = [str(node.target) for node in line.__self__.graph.nodes]
     assert found.count("aten.baddbmm_.default") == sum(p.dim() == 2 for p in fused.parameters())
 
