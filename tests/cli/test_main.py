@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -180,6 +181,15 @@ def test_a_pipe_that_closes_early_is_no_fault(covey, monkeypatch):
 
     monkeypatch.setattr(listing, "run_rows", closed)
     assert covey("list").code in (0, 1)
+
+
+def test_a_page_of_help_that_nobody_reads_to_its_end_is_no_fault():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        command = [sys.executable, "-m", "covey", "tune", "--help"]
+        done = subprocess.run(command, stdout=closed, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_ctrl_c_says_how_to_go_on(covey, small, monkeypatch):

@@ -136,6 +136,8 @@ def _call() -> int:
         _complain("stopped")
         return STOPPED
     except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # rich ends the program where nobody reads on
+            raise error.__context__ from None
         return _complain(f"code of a part has tried to end the program (SystemExit: {error.code})")
     except MemoryError:
         return _complain("there is not enough memory for this; make it smaller")
