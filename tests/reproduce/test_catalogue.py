@@ -1,11 +1,15 @@
 """Every table and figure can be read at both scales, and says what it is."""
 
+import itertools
+
 import pytest
 
 from covey.errors import UnknownName
 from covey.reproduce import find, items, state_of
 
 ITEMS = items()
+MEASURED = [item for item in ITEMS if item.paper.cannot is None]
+SAID_BY = {"seconds_to_target": "speedup"}  # the same in another column
 
 
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.name)
@@ -20,6 +24,38 @@ def test_a_table_or_figure(item):
     assert len(quick.cells()) <= len(whole.cells())
     if whole.terms.work == "runs":
         assert whole.terms.expect or whole.figures or whole.terms.columns
+
+
+@pytest.mark.parametrize("item", MEASURED, ids=lambda item: item.name)
+def test_claims_are_the_papers(item):
+    """Where the paper has figures of both, its figures are in the order that is claimed."""
+    comparison = item.comparison("paper")
+    for order in comparison.orders:
+        column = order.column or comparison.terms.by or comparison.terms.score
+        for high, low in itertools.pairwise(order.names):
+            above, below = (comparison.figures.get(name, {}).get(column) for name in (high, low))
+            assert above is None or below is None or above > below, order
+
+
+@pytest.mark.parametrize("item", [item for item in MEASURED if item.comparison("paper").figures], ids=lambda i: i.name)
+def test_no_figure_of_the_papers_own_system_goes_unjudged(item):
+    """Its order against every other run of the same swept settings is a claim, in every column: also where it fails."""
+    comparison = item.comparison("paper")
+    usual = comparison.terms.by or comparison.terms.score
+    claimed = {
+        (order.column or usual, *pair) for order in comparison.orders for pair in itertools.pairwise(order.names)
+    }
+    rows = {entry.name: entry.labels for entry in comparison.entries}
+    for name, labels in rows.items():
+        if labels["run"].lower() != item.paper.system.lower():
+            continue
+        alike = [other for other, its in rows.items() if {**its, "run": ""} == {**labels, "run": ""} and other != name]
+        for other, (column, own) in itertools.product(alike, comparison.figures.get(name, {}).items()):
+            theirs = comparison.figures.get(other, {}).get(column)
+            if theirs is None or own == theirs or column in SAID_BY or "charged as by the authors" in other:
+                continue
+            high, low = (name, other) if own > theirs else (other, name)
+            assert (column, high, low) in claimed
 
 
 def test_the_five_papers_are_there():

@@ -1,12 +1,12 @@
 """The pages of documentation: what holds stands first."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from covey.compare import Comparison, Verdict
-from covey.compare.comparison import order_of
 from covey.reproduce import find, items
 from covey.reproduce.pages import write_pages
 from covey.reproduce.result import FILE, Line, Result, columns_of
@@ -28,6 +28,7 @@ def test_a_page_begins_with_what_came_out_and_what_did_not(tmp_path):
     write_pages(tmp_path, tmp_path / "pages")
     page = (tmp_path / "pages" / "fedgsp.md").read_text()
     summary = page[page.index("## What holds here") : page.index("## Table 1")]
+    assert "- **Table 1**, 1 of 2 claims: " in summary
     assert "    - came out: a > b\n    - did not: b > c\n" in summary
     for note in find("fedgsp-table-1").paper.notes:
         assert f"    - {note}\n" in summary
@@ -86,6 +87,15 @@ def test_what_cannot_be_put_together_is_replaced(kept):
     assert new.joined(kept, a_over_b()) is new
 
 
+def test_what_is_kept_is_judged_by_what_is_claimed_now():
+    kept = result([0, 1], [0.4, 0.7])
+    assert [(order.claim, order.holds) for order in kept.judged(a_over_b()).orders] == [("a > b", True)]
+    other = Comparison.make({}, [{"name": "a"}, {"name": "b"}], expect=["b > *"])
+    assert [(order.claim, order.holds) for order in kept.judged(other).orders] == [("b > a", False)]
+    only_means = replace(kept, lines=tuple(replace(line, ours=0.1, values=()) for line in kept.lines))
+    assert [order.holds for order in only_means.judged(a_over_b()).orders] == [False]  # both 0.1
+
+
 def test_what_is_kept_is_shown_again_without_its_store(tmp_path):
     keep(tmp_path / "out", "fedgsp-table-1", "paper", ("a > b", True))
     write_pages(tmp_path / "out", tmp_path / "pages")
@@ -107,8 +117,8 @@ def test_the_pages_are_those_of_the_figures_beside_them(tmp_path):
 
 @pytest.mark.parametrize("item", [item for item in items() if item.paper.cannot is None], ids=lambda item: item.name)
 def test_what_is_claimed_is_in_the_table(item):
-    """Else orders could not be judged anew when seeds are put together."""
+    """Else orders could not be judged anew when seeds are put together, or when more is claimed."""
     for scale in item.scales:
         comparison = item.comparison(scale)
         usual = comparison.terms.by or comparison.terms.score
-        assert {order_of(rule)[0] or usual for rule in comparison.terms.expect} <= set(columns_of(comparison))
+        assert {order.column or usual for order in comparison.orders} <= set(columns_of(comparison))

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from covey.compare.orders import Order, is_of, orders_of
 from covey.compare.paper import Paper, Picture
 from covey.compare.scales import PAPER, at_scale
 from covey.errors import BadData, BadValue, UnknownName, first_fault
@@ -51,7 +52,7 @@ class Terms(BaseModel):
         None, description="score whose first round is shown; the first run's unless given"
     )
     by: str | None = Field(None, description="the column that expect is about; the score unless given")
-    expect: tuple[str, ...] = Field((), description="orders that should come out, as 'fedgsp > fedavg'")
+    expect: tuple[str, ...] = Field((), description="orders that should come out, as 'fedgsp > fedavg' or 'fedgsp > *'")
     columns: tuple[str, ...] = Field((), description="the columns of the table; the usual ones unless given")
     across: str | None = Field(None, description="a swept setting whose values stand side by side in the table")
 
@@ -160,9 +161,9 @@ class Comparison:
         about = {name: found.pop(name, None) for name in ("paper", "picture")} | {"figures": tables["figures"]}
         said = {"title": Path(path).stem, **tables["comparison"], **(terms or {})}
         if scale not in (None, PAPER):  # what is said of runs that this scale leaves out is passed over
-            there = {entry.name for entry in _entries({**found, **given}, runs, swept)}
+            there = {entry.name: entry.labels for entry in _entries({**found, **given}, runs, swept)}
             about["figures"] = {name: row for name, row in about["figures"].items() if name in there}
-            said["expect"] = [rule for rule in said.get("expect", ()) if there.issuperset(order_of(rule)[1])]
+            said["expect"] = [rule for rule in said.get("expect", ()) if is_of(rule, there)]
         return cls.make({**found, **given}, runs, sweep=swept, **about, **said)
 
     def cells(self, amount: float | None = None) -> list[Cell]:
@@ -187,6 +188,11 @@ class Comparison:
         return METRICS[self.terms.budget]
 
     @property
+    def orders(self) -> list[Order]:
+        """The orders that should come out, each of rows."""
+        return orders_of(self.terms.expect, {entry.name: entry.labels for entry in self.entries})
+
+    @property
     def fingerprint(self) -> str:
         """The same for comparisons whose figures may be put together: of the same runs, with whatever seeds."""
         told = self.terms.model_dump(include={"work", "budget", "amount", "score", "tail", "target"})
@@ -207,10 +213,7 @@ class Comparison:
         for name in names:
             if names.count(name) > 1:
                 raise BadValue("name", name, "different for every run of a comparison")
-        for rule in self.terms.expect:
-            for name in order_of(rule)[1]:
-                if name not in names:
-                    raise UnknownName("run in expect", name, names)
+        _ = self.orders  # or the sentence that says which of them names no run
         for name in self.figures:
             if name not in names:
                 raise UnknownName("run in figures", name, names)
@@ -228,18 +231,6 @@ class Comparison:
         cells = self.cells()
         for cell in (*cells[: len(self.entries)], *cells[:: len(self.entries)]):  # every run, and every seed
             _ = cell.experiment  # or the sentence that says what is wrong with it
-
-
-def order_of(rule: str) -> tuple[str | None, list[str]]:
-    """The column that an expected order is about, where it names one, and the runs in their order.
-
-    >>> order_of("fedgsp > fedavg"), order_of("loss: fedavg > fedgsp")
-    ((None, ['fedgsp', 'fedavg']), ('loss', ['fedavg', 'fedgsp']))
-    """
-    column, colon, names = rule.partition(": ")
-    if not colon or not re.fullmatch(r"\w+", column):
-        column, names = "", rule
-    return column or None, [name.strip() for name in names.split(" > " if " > " in names else ">")]
 
 
 def _figures(given: Mapping[str, Any]) -> dict[str, dict[str, float]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from covey.compare.comparison import Comparison, Entry, order_of
+from covey.compare.comparison import Comparison, Entry
 from covey.compare.work import Done
 
 SCORES = ("accuracy", "own_accuracy")
@@ -143,12 +143,11 @@ def judged(comparison: Comparison, values: Callable[[str, str], Sequence[float |
     for the mean, so that a single seed which never got there does not decide against the others.
     """
     found = []
-    for rule in comparison.terms.expect:
-        named, order = order_of(rule)
-        column = named or comparison.terms.by or comparison.terms.score
+    for order in comparison.orders:
+        column = order.column or comparison.terms.by or comparison.terms.score
         none = math.inf if column.endswith("_to_target") else -math.inf
-        stand = [_standing(values(name, column), none) for name in order]
-        found.append(Verdict(rule, all(a > b for a, b in itertools.pairwise(stand))))
+        stand = [_standing(values(name, column), none) for name in order.names]
+        found.append(Verdict(str(order), all(a > b for a, b in itertools.pairwise(stand))))
     return found
 
 

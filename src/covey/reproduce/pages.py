@@ -70,11 +70,13 @@ def _found(item: Item, out: Path, folder: Path) -> Found:
     for scale in item.scales:
         kept_at = folder / DATA / f"{item.name}.{scale}.json"
         fresh, kept = Result.read(folder_of(out, item.name, scale) / FILE), Result.read(kept_at)
+        comparison = item.comparison(scale)
         if fresh is not None:
-            found[scale] = fresh if kept is None else fresh.joined(kept, item.comparison(scale))
-            found[scale].write(kept_at)
+            found[scale] = fresh if kept is None else fresh.joined(kept, comparison)
         elif kept is not None:
-            found[scale] = kept
+            found[scale] = kept.judged(comparison) if kept.settings == comparison.fingerprint else kept
+        if scale in found:
+            found[scale].write(kept_at)
     return found
 
 
@@ -159,7 +161,8 @@ def _summary(theirs: list[tuple[Item, Found]]) -> str:
         failed = [order.claim for order in result.orders if not order.holds]
         held = [order.claim for order in result.orders if order.holds]
         named = "" if result.scale == PAPER else f", scale {result.scale}"
-        lines.append(f"- **{item.paper.item}**{named}: {item.paper.shows}")
+        count = f", {len(held)} of {len(result.orders)} claims" if result.orders else ""
+        lines.append(f"- **{item.paper.item}**{named}{count}: {item.paper.shows}")
         lines += [f"    - came out: {'; '.join(held)}"] if held else []
         lines += [f"    - did not: {'; '.join(failed)}"] if failed else []
         lines += [f"    - {text}" for text in item.paper.notes]

@@ -118,9 +118,13 @@ class Result:
             there = dict(zip(kept.seeds, others[line.name, line.column].values, strict=True))
             there |= dict(zip(self.seeds, line.values, strict=True))
             lines.append(_line(replace(line, values=tuple(there[seed] for seed in seeds))))
-        values = {(line.name, line.column): line.values for line in lines}
-        orders = judged(comparison, lambda name, column: values[name, column])
-        return replace(self, seeds=seeds, lines=tuple(lines), orders=tuple(orders))
+        return replace(self, seeds=seeds, lines=tuple(lines)).judged(comparison)
+
+    def judged(self, comparison: Comparison) -> Result:
+        """With the orders that are expected now, which may be others than when it was kept."""
+        values = {(line.name, line.column): line.values or (line.ours,) for line in self.lines}
+        orders = judged(comparison, lambda name, column: values.get((name, column), (None,)))
+        return replace(self, orders=tuple(orders))
 
 
 def folder_of(out: Path, item: str, scale: str) -> Path:

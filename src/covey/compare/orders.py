@@ -1,0 +1,90 @@
+"""Orders that should come out, in words: `a > b > c`, of another column `loss: b > a`, of all the others `a > *`.
+
+A word is the name of a row. In a comparison with swept settings it may be that of a run, which stands for its rows: the
+order is then expected for every combination of swept values. `*` is every other run with the same swept values, or,
+beside the name of a row, every other row; each of them is an order of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from covey.errors import BadValue, UnknownName
+
+OTHERS = "*"
+
+
+@dataclass(frozen=True)
+class Order:
+    """Rows from the highest to the lowest, in a column, or in the one that the comparison is about."""
+
+    column: str | None
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        order = " > ".join(self.names)
+        return order if self.column is None else f"{self.column}: {order}"
+
+
+def order_of(rule: str) -> Order:
+    """What an order says, word by word.
+
+    >>> order_of("fedgsp > *").names, order_of("loss: fedavg > fedgsp").column
+    (('fedgsp', '*'), 'loss')
+    """
+    column, colon, names = rule.partition(": ")
+    if not colon or not re.fullmatch(r"\w+", column):
+        column, names = "", rule
+    return Order(column or None, tuple(name.strip() for name in names.split(" > " if " > " in names else ">")))
+
+
+def orders_of(rules: Iterable[str], rows: Mapping[str, Mapping[str, str]]) -> list[Order]:
+    """The orders that these rules stand for; `rows` are the labels of every row by its name.
+
+    >>> rows = {f"{run}, {lr}": {"run": run, "lr": lr} for run in "abc" for lr in ("low", "high")}
+    >>> [str(order) for order in orders_of(["a > *"], rows)]
+    ['a, low > b, low', 'a, low > c, low', 'a, high > b, high', 'a, high > c, high']
+    >>> [str(order) for order in orders_of(["loss: c > b"], rows)]
+    ['loss: c, low > b, low', 'loss: c, high > b, high']
+    """
+    found = []
+    for rule in rules:
+        order = order_of(rule)
+        for swept in _places(order, rows):
+            found += [Order(order.column, names) for names in _filled(rule, order.names, swept)]
+    return list(dict.fromkeys(found))
+
+
+def is_of(rule: str, rows: Mapping[str, Mapping[str, str]]) -> bool:
+    """Whether all that it names is there."""
+    known = {*rows, *(labels.get("run", name) for name, labels in rows.items()), OTHERS}
+    return known.issuperset(order_of(rule).names)
+
+
+def _places(order: Order, rows: Mapping[str, Mapping[str, str]]) -> list[dict[str, str]]:
+    """Where the order is expected: the rows that its words may mean, by word; once for every combination it is of."""
+    named = [word for word in order.names if word != OTHERS]
+    if rows.keys() >= set(named):
+        return [{name: name for name in rows}]
+    swept: dict[str, dict[str, str]] = {}
+    for name, labels in rows.items():
+        place = repr({key: label for key, label in labels.items() if key != "run"})
+        swept.setdefault(place, {})[labels.get("run", name)] = name
+    for word in named:
+        if not any(word in place for place in swept.values()):
+            raise UnknownName("run in expect", word, [*rows, *dict.fromkeys(run for p in swept.values() for run in p)])
+    return [place for place in swept.values() if place.keys() >= set(named)]
+
+
+def _filled(rule: str, words: Sequence[str], place: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """The rows that the words mean; where one stands for all others, once with each of these."""
+    if words.count(OTHERS) > 1 or len(words) < 2 or set(words) == {OTHERS}:
+        raise BadValue("expect", rule, "two runs or more with > between them, one of them at most *")
+    if OTHERS not in words:
+        yield tuple(place[word] for word in words)
+        return
+    for other in place:
+        if other not in words:
+            yield tuple(place[other if word == OTHERS else word] for word in words)
