@@ -147,7 +147,7 @@ def test_a_scale_between(covey, tiny, tmp_path):
     assert "Table 2" in said.out
     assert "Table 1" not in said.out
     page = (tmp_path / "pages" / "tiny.md").read_text()
-    assert "- **Table 2**, scale evening: That all is well." in page
+    assert "- **Table 2**, scale evening, 1 of 1 claims: That all is well." in page
     assert page.index("--scale evening") < page.index("tiny-table-2 --scale quick")
     assert "(pictures/tiny-table-2-evening.png)" in page
     assert not (tmp_path / "pages" / "pictures" / "tiny-table-2-quick.png").exists()

@@ -92,8 +92,7 @@ def print_rows(
         for name in reach:
             table.add_column(COLUMNS[name][0], justify="right")
         screen.print(_filled(table, rows, reach))
-    for order in orders:
-        screen.print(f"{plain(order.claim)}: {'yes' if order.holds else '[red]no[/red]'}", highlight=False)
+    _print_orders(screen, orders)
     for row in rows:
         for failure in row.failures:
             screen.print(f"{plain(row.entry.name)}, {plain(failure)}", style="red", highlight=False)
@@ -108,8 +107,15 @@ def print_result(screen: Console, result: Result) -> None:
     for row in sheet.rows:
         table.add_row(*map(plain, row))
     screen.print(table)
-    for order in result.orders:
+    _print_orders(screen, result.orders)
+
+
+def _print_orders(screen: Console, orders: Sequence[Verdict]) -> None:
+    """Every order and whether it came out, and of several how many did."""
+    for order in orders:
         screen.print(f"{plain(order.claim)}: {'yes' if order.holds else '[red]no[/red]'}", highlight=False)
+    if len(orders) > 1:
+        screen.print(f"{sum(order.holds for order in orders)} of {len(orders)} orders came out", highlight=False)
 
 
 def _is_told(column: str, rows: Sequence[Row]) -> bool:
