@@ -210,7 +210,7 @@ class Stacked:
             remembered = remembered + [remembered[-1]] * (self.chunk - count)
         batches = task.deal(jobs)
         model = jobs[0].model
-        alike = all(job.model is model for job in jobs)
+        alike = all(job.model is model or torch.equal(job.model, model) for job in jobs)
         start = model.expand(len(jobs), -1) if alike else torch.stack([job.model for job in jobs])
         start = start.to(layout.device)
         rooms, self._rooms = self._rooms, {}  # nobody else's until the last result is out
