@@ -104,10 +104,10 @@ class Adam:
                 count: Tensor = steps.view(-1)[0]
             else:
                 on, count = _like(active, p), _like(steps.clamp(min=1), p)
-            m.add_(on * (1 - self.beta1) * (g - m))
-            v.add_(on * (1 - self.beta2) * (g * g - v))
+            m.lerp_(g, on * (1 - self.beta1))
+            v.lerp_(g * g, on * (1 - self.beta2))
             first, root = _grown(self.beta1, count), torch.sqrt(_grown(self.beta2, count))
-            _move(p, root / first * m / (v.sqrt() + self.epsilon * root), rate)
+            _move(p, m / v.sqrt().add_(self.epsilon * root).mul_(first / root), rate)
 
     def reach(self, rate: float, steps: int) -> None:
         """Adam's steps are all about as long, whatever their direction."""
