@@ -8,12 +8,14 @@ beside the name of a row, every other row; each of them is an order of its own.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from covey.errors import BadValue, UnknownName
 
 OTHERS = "*"
+SEVERAL = " · "
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,28 @@ def orders_of(rules: Iterable[str], rows: Mapping[str, Mapping[str, str]]) -> li
         for swept in _places(order, rows):
             found += [Order(order.column, names) for names in _filled(rule, order.names, swept)]
     return list(dict.fromkeys(found))
+
+
+def in_short(claims: Sequence[str]) -> list[str]:
+    """The same orders in fewer words: those of one row against several, in one column, become one.
+
+    >>> in_short(["a > b", "a > c", "loss: b > a", "loss: c > a", "d > e > f"])
+    ['a > b · c', 'loss: b · c > a', 'd > e > f']
+    """
+    pairs = [order for order in map(order_of, claims) if len(order.names) == 2]
+    above = Counter((order.column, order.names[0]) for order in pairs)
+    below = Counter((order.column, order.names[1]) for order in pairs)
+    said: dict[object, list[Order]] = {}
+    for order in map(order_of, claims):
+        high, low = (order.column, order.names[0]), (order.column, order.names[1])
+        of_high = len(order.names) == 2 and above[high] >= below[low]
+        key = order if len(order.names) > 2 else ("above", high) if of_high else ("below", low)
+        said.setdefault(key, []).append(order)
+    words = []
+    for alike in said.values():
+        sides = [SEVERAL.join(dict.fromkeys(side)) for side in zip(*(order.names for order in alike), strict=True)]
+        words.append(str(Order(alike[0].column, tuple(sides))))
+    return words
 
 
 def is_of(rule: str, rows: Mapping[str, Mapping[str, str]]) -> bool:

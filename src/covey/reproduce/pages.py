@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from covey.compare.orders import in_short
 from covey.compare.scales import PAPER
 from covey.reproduce.catalogue import QUICK, Item, data_of, items
 from covey.reproduce.result import FILE, Result, folder_of
@@ -163,8 +164,8 @@ def _summary(theirs: list[tuple[Item, Found]]) -> str:
         named = "" if result.scale == PAPER else f", scale {result.scale}"
         count = f", {len(held)} of {len(result.orders)} claims" if result.orders else ""
         lines.append(f"- **{item.paper.item}**{named}{count}: {item.paper.shows}")
-        lines += [f"    - came out: {'; '.join(held)}"] if held else []
-        lines += [f"    - did not: {'; '.join(failed)}"] if failed else []
+        lines += [f"    - came out: {'; '.join(in_short(held))}"] if held else []
+        lines += [f"    - did not: {'; '.join(in_short(failed))}"] if failed else []
         lines += [f"    - {text}" for text in item.paper.notes]
     rest = [item.paper.item for item, found in theirs if found.keys() == {QUICK}]
     lines += ["", f"Run in the quick version only, which decides nothing: {', '.join(rest)}."] if rest else []
