@@ -249,7 +249,7 @@ class Stacked:
 
     def _step(self, *arguments: Argument) -> None:
         """One step of every client in the stack, traced once for each shape."""
-        received, x, mask, active = (arguments[place] for place in (4, 7, 9, 11))
+        *_, received, _, _, x, _, mask, _, active = arguments
         assert isinstance(received, dict)
         assert isinstance(x, Tensor)
         shape = (x.shape, _length(received), mask is None, active is None)
