@@ -146,7 +146,8 @@ def _stacks(axes: Axes, rows: Sequence[Row]) -> None:
 def _style(number: int) -> dict[str, Any]:
     from matplotlib import colormaps
 
-    return {"color": colormaps["tab10"](number % 10), "linestyle": ("-", "--", ":")[number // 10 % 3], "linewidth": 1.8}
+    # dashes, so that a line that lies on another does not hide it
+    return {"color": colormaps["tab10"](number % 10), "linestyle": ("-", "--", "-.", ":")[number % 4], "linewidth": 1.8}
 
 
 def _series(row: Row, without: Sequence[str | None]) -> str:
