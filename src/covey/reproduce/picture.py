@@ -11,6 +11,7 @@ import numpy as np
 from covey.compare import Comparison, Row
 from covey.compare.paper import AXES, Picture
 from covey.report.picture import drawing
+from covey.reproduce.tables import BYTES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,24 +95,39 @@ def _points(axes: Axes, rows: Sequence[Row], comparison: Comparison, picture: Pi
     for row in rows:
         series.setdefault(_series(row, [picture.x, picture.panels]), []).append(row)
     each = 0.8 / max(1, len(series))
+    label, unit = _unit(y, [row.mean(y) or 0.0 for row in rows])
     for number, (name, part) in enumerate(series.items()):
         style = _style(number)
         shift = (number - (len(series) - 1) / 2) * each if picture.form == "bars" else 0.0
         x = np.array([ticks.index(row.entry.labels.get(picture.x, "")) for row in part]) + shift
-        mean = np.array([np.nan if (m := row.mean(y)) is None else m for row in part], dtype=np.float64)
-        spread = np.array([row.spread(y) or 0.0 for row in part]) if len(comparison.terms.seeds) > 1 else None
+        mean = np.array([np.nan if (m := row.mean(y)) is None else m / unit for row in part], dtype=np.float64)
+        spread = np.array([(row.spread(y) or 0.0) / unit for row in part]) if len(comparison.terms.seeds) > 1 else None
         if picture.form == "bars":
             axes.bar(x, mean, each, yerr=spread, label=name, color=style["color"], capsize=2)
         else:
             axes.errorbar(x, mean, spread, label=name, marker="o", markersize=4, capsize=2, **style)
-        paper = np.array([comparison.figures.get(row.entry.name, {}).get(y, np.nan) for row in part])
+        paper = np.array([comparison.figures.get(row.entry.name, {}).get(y, np.nan) for row in part]) / unit
         paper[~np.isfinite(paper)] = np.nan
         if np.isfinite(paper).any():
             told = "the paper's" if number == 0 else None
             axes.plot(x, paper, "o", markerfacecolor="none", color="black", markersize=7, label=told)
     axes.set_xticks(range(len(ticks)), ticks, rotation=20 if max(map(len, ticks)) > 6 else 0, fontsize=8)
-    axes.set(xlabel=picture.x.replace("_", " "), ylabel=y.replace("_", " "))
+    axes.set(xlabel=picture.x.replace("_", " "), ylabel=label)
     axes.grid(alpha=0.3, axis="y")
+
+
+def _unit(column: str, values: Sequence[float]) -> tuple[str, float]:
+    """What stands at the axis, and what figures are divided by: bytes are shown as a table shows the largest.
+
+    >>> _unit("bytes_to_target", [7.9e9, 3e8]), _unit("local_emd", [0.5])
+    (('bytes to target, GB', 1000000000.0), ('local emd', 1.0))
+    """
+    words = column.replace("_", " ")
+    if "bytes" in column:
+        for unit, name in BYTES:
+            if max(values, default=0.0) >= unit:
+                return f"{words}, {name}", unit
+    return words, 1.0
 
 
 def _heat(axes: Axes, rows: Sequence[Row], picture: Picture, y: str) -> None:
