@@ -31,7 +31,7 @@ def test_claims_are_the_papers(item):
     """Where the paper has figures of both, its figures are in the order that is claimed."""
     comparison = item.comparison("paper")
     for order in comparison.orders:
-        column = order.column or comparison.terms.by or comparison.terms.score
+        column = comparison.column_of(order)
         for high, low in itertools.pairwise(order.names):
             above, below = (comparison.figures.get(name, {}).get(column) for name in (high, low))
             assert above is None or below is None or above > below, order
@@ -41,9 +41,8 @@ def test_claims_are_the_papers(item):
 def test_no_figure_of_the_papers_own_system_goes_unjudged(item):
     """Its order against every other run of the same swept settings is a claim, in every column: also where it fails."""
     comparison = item.comparison("paper")
-    usual = comparison.terms.by or comparison.terms.score
     claimed = {
-        (order.column or usual, *pair) for order in comparison.orders for pair in itertools.pairwise(order.names)
+        (comparison.column_of(order), *pair) for order in comparison.orders for pair in itertools.pairwise(order.names)
     }
     rows = {entry.name: entry.labels for entry in comparison.entries}
     for name, labels in rows.items():

@@ -120,5 +120,4 @@ def test_what_is_claimed_is_in_the_table(item):
     """Else orders could not be judged anew when seeds are put together, or when more is claimed."""
     for scale in item.scales:
         comparison = item.comparison(scale)
-        usual = comparison.terms.by or comparison.terms.score
-        assert {order.column or usual for order in comparison.orders} <= set(columns_of(comparison))
+        assert set(map(comparison.column_of, comparison.orders)) <= set(columns_of(comparison))

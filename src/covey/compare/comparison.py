@@ -192,6 +192,10 @@ class Comparison:
         """The orders that should come out, each of rows."""
         return orders_of(self.terms.expect, {entry.name: entry.labels for entry in self.entries})
 
+    def column_of(self, order: Order) -> str:
+        """The column that an order is about."""
+        return order.column or self.terms.by or self.terms.score
+
     @property
     def fingerprint(self) -> str:
         """The same for comparisons whose figures may be put together: of the same runs, with whatever seeds."""

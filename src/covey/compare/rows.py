@@ -144,7 +144,7 @@ def judged(comparison: Comparison, values: Callable[[str, str], Sequence[float |
     """
     found = []
     for order in comparison.orders:
-        column = order.column or comparison.terms.by or comparison.terms.score
+        column = comparison.column_of(order)
         none = math.inf if column.endswith("_to_target") else -math.inf
         stand = [_standing(values(name, column), none) for name in order.names]
         found.append(Verdict(str(order), all(a > b for a, b in itertools.pairwise(stand))))

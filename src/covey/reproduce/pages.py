@@ -57,7 +57,7 @@ Each is a file in `src/covey/reproduce/papers`, in the format of [experiments in
 `as in the paper`, `in other settings` (the file says which: often data that is at hand for data that is not), `quick
 only` (data of the full scale is missing here), `data missing`, or `not expressible` (a drawing, a table of words).
 Minutes and memory are estimates, for two idle cores. `covey reproduce all --scale quick --jobs 2` took 13 minutes on
-two cores for all 63 that can be measured.
+two fast cores when it was last run, for all 63 that can be measured; slow ones may take several times as long.
 
 With `--pages` the figures of every seed are kept in `data/`, and seeds that were run before, perhaps on another
 machine, are counted in: `covey reproduce fedgsp-table-1 --scale paper --seeds 1,2 --pages docs/results` adds two.

@@ -11,7 +11,7 @@ import numpy as np
 from covey.compare import Comparison, Row
 from covey.compare.paper import AXES, Picture
 from covey.report.picture import drawing
-from covey.reproduce.tables import BYTES
+from covey.reproduce.tables import unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,11 +123,8 @@ def _unit(column: str, values: Sequence[float]) -> tuple[str, float]:
     (('bytes to target, GB', 1000000000.0), ('local emd', 1.0))
     """
     words = column.replace("_", " ")
-    if "bytes" in column:
-        for unit, name in BYTES:
-            if max(values, default=0.0) >= unit:
-                return f"{words}, {name}", unit
-    return words, 1.0
+    found = unit_of(max(values, default=0.0)) if "bytes" in column else None
+    return (words, 1.0) if found is None else (f"{words}, {found[1]}", found[0])
 
 
 def _heat(axes: Axes, rows: Sequence[Row], picture: Picture, y: str) -> None:

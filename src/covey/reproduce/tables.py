@@ -71,6 +71,11 @@ def as_csv(result: Result) -> str:
     return out.getvalue()
 
 
+def unit_of(bytes_: float) -> tuple[float, str] | None:
+    """The largest unit that so many bytes are one of at least, and its name."""
+    return next(((unit, name) for unit, name in BYTES if abs(bytes_) >= unit), None)
+
+
 def number(value: float, column: str = "", digits: int = 4) -> str:
     """A figure for a person.
 
@@ -79,10 +84,8 @@ def number(value: float, column: str = "", digits: int = 4) -> str:
     >>> number(240.3, digits=2)
     '240'
     """
-    if "bytes" in column:
-        for unit, name in BYTES:
-            if abs(value) >= unit:
-                return f"{value / unit:.1f} {name}"
+    if "bytes" in column and (found := unit_of(value)) is not None:
+        return f"{value / found[0]:.1f} {found[1]}"
     if column in SHARES:
         return f"{value:.3f}"
     if float(value).is_integer() and abs(value) < 1e9:
