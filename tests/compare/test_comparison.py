@@ -178,3 +178,19 @@ def test_a_short_version_in_the_same_file(tmp_path):
 def test_what_a_paper_cannot_say(terms, sentence):
     with pytest.raises(BadValue, match=sentence):
         Comparison.make({}, [{}], **terms)
+
+
+@pytest.mark.parametrize(
+    ("shared", "terms", "sentence"),
+    [
+        ({}, {"hold": 2}, "hold is 2; allowed is 1 unless target is a number"),
+        ({}, {"hold": 2, "target": "each"}, "hold is 2; allowed is 1 unless target is a number"),
+        ({"target_accuracy": 0.5}, {"hold": 2, "target": 0.5}, "1 where a run stops at target_accuracy"),
+        ({"target_own_accuracy": 0.5}, {"hold": 2, "target": 0.5}, "1 where a run stops at target_accuracy"),
+        ({}, {"work": "groupings", "target": 0.5}, "target is 0.5; allowed is left out where groupings are compared"),
+        ({}, {"work": "bounds", "tail": 3}, "tail is 3; allowed is left out where bounds are compared"),
+    ],
+)
+def test_terms_that_would_do_nothing(shared, terms, sentence):
+    with pytest.raises(BadValue, match=sentence):
+        Comparison.make(shared, [{}], **terms)

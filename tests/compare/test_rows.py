@@ -73,6 +73,24 @@ def test_one_seed_that_never_got_there_does_not_decide():
     assert [order.holds for order in verdicts(comparison, rows)] == [True, False]
 
 
+def test_a_target_that_has_to_hold():
+    """a is at 0.7 in round 1 by luck, then from round 3 on; b from round 2 on."""
+    curves = {"a": [rounds(0.7, 0.1, 0.7, 0.8)], "b": [rounds(0.1, 0.7, 0.7, 0.7)]}
+    comparison, done = made(curves, expect=["a > b"], by="rounds_to_target", target=0.7, hold=2)
+    rows, _ = rows_of(comparison, done, None)
+    assert [row.mean("rounds_to_target") for row in rows] == [3, 2]
+    assert [row.mean("bytes_to_target") for row in rows] == [30, 20]
+    assert [order.holds for order in verdicts(comparison, rows)] == [True]
+    comparison, done = made(curves, target=0.7, hold=4)
+    assert [row.mean("rounds_to_target") for row in rows_of(comparison, done, None)[0]] == [None, None]
+
+
+def test_results_kept_before_a_target_could_hold_are_of_the_same_settings():
+    before = Comparison.make({}, [{"name": "a"}], target=0.7)
+    once, twice = (Comparison.make({}, [{"name": "a"}], target=0.7, hold=hold) for hold in (1, 2))
+    assert before.fingerprint == once.fingerprint != twice.fingerprint
+
+
 def test_a_target_for_each_combination_of_swept_settings():
     def timed(*accuracies, every):
         return [{**row, "simulated_seconds": row["round"] * every} for row in rounds(*accuracies)]

@@ -47,6 +47,9 @@ def compare(
     ] = None,
     amount: Annotated[float | None, typer.Option(help="how much of it; what the first run spends unless given")] = None,
     target: Annotated[float | None, typer.Option(help="accuracy to reach; the first run's unless given")] = None,
+    hold: Annotated[
+        int | None, typer.Option(help="evaluations in a row that have to be at the target; 1 unless given")
+    ] = None,
     scale: Annotated[str | None, typer.Option(help="which scale of a file that has several, such as quick")] = None,
     jobs: Annotated[int, typer.Option(min=1, help="runs made at once")] = 1,
     plot: Annotated[
@@ -68,7 +71,8 @@ def compare(
     store already are not made again; a comparison that was stopped goes on with the same command.
     """
     terms = {"seeds": seeds and seeds_from(seeds, settings.get("seed", 0)), "budget": equal, "amount": amount}
-    terms = {key: value for key, value in {**terms, "target": target}.items() if value is not None}
+    terms |= {"target": target, "hold": hold}
+    terms = {key: value for key, value in terms.items() if value is not None}
     names, given = _names(what, algorithms), {**settings, **parse_set(set_)}
     comparison = _comparison(names, given, terms, scale, allow_code)
     path = check_ending(plot or out / "comparison.png", "plot")

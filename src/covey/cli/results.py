@@ -61,6 +61,7 @@ def figures(
         "amount": spent,
         "score": terms.score,
         "target": target,
+        "hold": terms.hold,
         "rows": [row.figures() for row in rows],
         "orders": [vars(order) for order in orders],
     }
@@ -86,7 +87,8 @@ def print_rows(
     screen.print(_filled(table, rows, [name for name in known if name not in reach]))
     if reach and target is not None:
         score = "clients' own accuracy" if comparison.terms.score == "own_accuracy" else "accuracy"
-        screen.print(f"\nto {score} {target:.2f}", style="bold", highlight=False)
+        hold = f", for {comparison.terms.hold} evaluations in a row" if comparison.terms.hold > 1 else ""
+        screen.print(f"\nto {score} {target:.2f}{hold}", style="bold", highlight=False)
         table = Table(box=None, header_style="bold", pad_edge=False)
         table.add_column("run", overflow="fold")
         for name in reach:

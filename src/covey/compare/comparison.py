@@ -31,6 +31,7 @@ Work = Literal["runs", "groupings", "groupops", "prices", "bounds"]
 METRICS = {"rounds": "round", "traffic": "traffic_bytes", "cost": "cost", "seconds": "simulated_seconds"}
 """The metric that a budget of this kind limits."""
 STOPS = {"traffic": "stop_at_traffic", "cost": "budget", "seconds": "stop_at_seconds"}
+OF_ROUNDS = {"budget", "amount", "tail", "target", "hold"}  # terms of what trains round after round
 MOST = 10  # times the rounds of the first run, where a budget of another kind says how many there are
 NETWORK = "star"  # what seconds are counted on unless a network is named
 PRICES = "cifar-secure"  # what a cost is counted in unless prices are named
@@ -51,6 +52,7 @@ class Terms(BaseModel):
     target: Annotated[float, Field(gt=0, le=1)] | Literal["each"] | None = Field(
         None, description="score whose first round is shown; the first run's unless given"
     )
+    hold: int = Field(1, ge=1, description="evaluations in a row that have to be at the target for it to be reached")
     by: str | None = Field(None, description="the column that expect is about; the score unless given")
     expect: tuple[str, ...] = Field((), description="orders that should come out, as 'fedgsp > fedavg' or 'fedgsp > *'")
     columns: tuple[str, ...] = Field((), description="the columns of the table; the usual ones unless given")
@@ -200,6 +202,7 @@ class Comparison:
     def fingerprint(self) -> str:
         """The same for comparisons whose figures may be put together: of the same runs, with whatever seeds."""
         told = self.terms.model_dump(include={"work", "budget", "amount", "score", "tail", "target"})
+        told |= {"hold": self.terms.hold} if self.terms.hold > 1 else {}  # results kept before it was a setting
         runs = [[entry.name, self._settings(entry, None)] for entry in self.entries]
         return hashlib.sha256(json.dumps([told, runs], sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -226,7 +229,11 @@ class Comparison:
             if key is not None and key not in ("run", *self.sweep):
                 raise UnknownName("swept setting", key, ["run", *self.sweep])
         if self.terms.work != "runs":
+            for name in sorted(OF_ROUNDS & self.terms.model_fields_set):
+                raise BadValue(name, getattr(self.terms, name), f"left out where {self.terms.work} are compared")
             return
+        if self.terms.hold > 1 and not isinstance(self.terms.target, float):
+            raise BadValue("hold", self.terms.hold, "1 unless target is a number")
         algorithms = {str({**self.shared, **entry.settings}.get("algorithm", "fedavg")) for entry in self.entries}
         known = {*Experiment.model_fields, *(field for name in algorithms for field in _fields(name))}
         for key in {*self.shared, *(key for entry in self.entries for key in entry.passed_over)}:
@@ -234,7 +241,10 @@ class Comparison:
                 raise UnknownName("setting", key, known)
         cells = self.cells()
         for cell in (*cells[: len(self.entries)], *cells[:: len(self.entries)]):  # every run, and every seed
-            _ = cell.experiment  # or the sentence that says what is wrong with it
+            found = cell.experiment  # or the sentence that says what is wrong with it
+            if self.terms.hold > 1 and (found.target_accuracy or found.target_own_accuracy):
+                allowed = "1 where a run stops at target_accuracy or target_own_accuracy, as it has no further rounds"
+                raise BadValue("hold", self.terms.hold, allowed)
 
 
 def _figures(given: Mapping[str, Any]) -> dict[str, dict[str, float]]:

@@ -59,26 +59,64 @@ def orders_of(rules: Iterable[str], rows: Mapping[str, Mapping[str, str]]) -> li
     return list(dict.fromkeys(found))
 
 
-def in_short(claims: Sequence[str]) -> list[str]:
-    """The same orders in fewer words: those of one row against several, in one column, become one.
+def in_short(claims: Iterable[str], rows: Mapping[str, Mapping[str, str]] | None = None) -> list[str]:
+    """The same orders in fewer words; `rows` are the labels of every row by its name.
+
+    Orders of one row against several, in one column, become one, and what is said of several swept values is said once:
 
     >>> in_short(["a > b", "a > c", "loss: b > a", "loss: c > a", "d > e > f"])
     ['a > b · c', 'loss: b · c > a', 'd > e > f']
+    >>> rows = {f"{run}, lr={lr}": {"run": run, "lr": lr} for run in "abc" for lr in ("1", "2")}
+    >>> in_short(["a, lr=1 > b, lr=1", "a, lr=2 > b, lr=2", "c, lr=2 > c, lr=1"], rows)
+    ['a > b (lr=1; lr=2)', 'lr=2 > lr=1 (c)']
     """
-    pairs = [order for order in map(order_of, claims) if len(order.names) == 2]
+    by_place: dict[str, list[Order]] = {}
+    for claim in claims:
+        order, place = _apart(order_of(claim), rows or {})
+        by_place.setdefault(place, []).append(order)
+    places: dict[str, list[str]] = {}
+    for place, orders in by_place.items():
+        for order in _merged(orders):
+            places.setdefault(str(order), []).append(place)
+    return [f"{text} ({'; '.join(there)})" if any(there) else text for text, there in places.items()]
+
+
+def label_of(key: str, label: str) -> str:
+    """How a row's name says what it has of a swept setting.
+
+    >>> label_of("lr", "0.1"), label_of("data", "FMNIST")
+    ('lr=0.1', 'FMNIST')
+    """
+    return f"{key}={label}" if label.replace(".", "", 1).isdecimal() else label
+
+
+def _apart(order: Order, rows: Mapping[str, Mapping[str, str]]) -> tuple[Order, str]:
+    """The order in words in which its rows differ, and in words what they have in common and other rows have not."""
+    labels = [rows.get(name, {}) for name in order.names]
+    varied = [key for key in labels[0] if len({row.get(key) for row in rows.values()}) > 1]
+    common = [key for key in varied if len({own.get(key) for own in labels}) == 1]
+    if not common or common == varied:
+        return order, ""
+    names = tuple(", ".join(label_of(key, own[key]) for key in varied if key not in common) for own in labels)
+    return Order(order.column, names), ", ".join(label_of(key, labels[0][key]) for key in common)
+
+
+def _merged(orders: Sequence[Order]) -> list[Order]:
+    """Those of one row against several, in one column, as one."""
+    pairs = [order for order in orders if len(order.names) == 2]
     above = Counter((order.column, order.names[0]) for order in pairs)
     below = Counter((order.column, order.names[1]) for order in pairs)
     said: dict[object, list[Order]] = {}
-    for order in map(order_of, claims):
+    for order in orders:
         high, low = (order.column, order.names[0]), (order.column, order.names[1])
         of_high = len(order.names) == 2 and above[high] >= below[low]
         key = order if len(order.names) > 2 else ("above", high) if of_high else ("below", low)
         said.setdefault(key, []).append(order)
-    words = []
+    found = []
     for alike in said.values():
         sides = [SEVERAL.join(dict.fromkeys(side)) for side in zip(*(order.names for order in alike), strict=True)]
-        words.append(str(Order(alike[0].column, tuple(sides))))
-    return words
+        found.append(Order(alike[0].column, tuple(sides)))
+    return found
 
 
 def is_of(rule: str, rows: Mapping[str, Mapping[str, str]]) -> bool:

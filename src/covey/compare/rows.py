@@ -194,7 +194,7 @@ def _row(
     terms = comparison.terms
     values = _by_column(
         [
-            _scores(rounds, terms.tail) | _spent(rounds) | _to_target(rounds, terms.score, target)
+            _scores(rounds, terms.tail) | _spent(rounds) | _to_target(rounds, terms.score, target, terms.hold)
             for rounds, target in zip(within, targets, strict=True)
         ]
     )
@@ -255,10 +255,16 @@ def _spent(rounds: Rounds) -> dict[str, float | None]:
     return {name: value for name, value in found.items() if name in usual or value is not None}
 
 
-def _to_target(rounds: Rounds, score: str, target: float | None) -> dict[str, float | None]:
-    """What was spent when the score first reached the target."""
+def _to_target(rounds: Rounds, score: str, target: float | None, hold: int = 1) -> dict[str, float | None]:
+    """What was spent when the score first was at the target, to stay there for `hold` evaluations.
+
+    >>> rounds = [{"round": r, "accuracy": score} for r, score in enumerate((0.9, 0.2, 0.9, 0.8, 0.1), 1)]
+    >>> [_to_target(rounds, "accuracy", 0.8, hold)["rounds_to_target"] for hold in (1, 2, 3)]
+    [1, 3, None]
+    """
     scored = [row for row in rounds if target is not None and row.get(score) is not None]
-    first = next((row for row in scored if row[score] >= target), {})
+    there = [row[score] >= target for row in scored]
+    first = next((scored[k] for k in range(len(scored) - hold + 1) if all(there[k : k + hold])), {})
     known = [column for column, metric in TO_TARGET.items() if any(metric in row for row in rounds)]
     return {column: first.get(TO_TARGET[column]) for column in known or ("rounds_to_target", "bytes_to_target")}
 

@@ -7,8 +7,10 @@ without the runs, and seeds that were run at another time are counted in.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
+from covey.compare import Verdict
 from covey.compare.orders import in_short
 from covey.compare.scales import PAPER
 from covey.reproduce.catalogue import QUICK, Item, data_of, items
@@ -144,7 +146,11 @@ def _count(results: list[Result]) -> str:
     if not results:
         return "none"
     orders = [order for result in results for order in result.orders]
-    return f"{len(results)}, in which {sum(order.holds for order in orders)} of {len(orders)} claims came out"
+    return f"{len(results)}, in which {_held(orders)} of {len(orders)} claims came out"
+
+
+def _held(orders: Sequence[Verdict]) -> int:
+    return sum(order.holds for order in orders)
 
 
 def _summary(theirs: list[tuple[Item, Found]]) -> str:
@@ -159,13 +165,13 @@ def _summary(theirs: list[tuple[Item, Found]]) -> str:
         "",
     ]
     for item, result in decided:
-        failed = [order.claim for order in result.orders if not order.holds]
-        held = [order.claim for order in result.orders if order.holds]
+        rows = {line.name: line.labels for line in result.lines}
+        held, failed = (in_short([o.claim for o in result.orders if o.holds is was], rows) for was in (True, False))
         named = "" if result.scale == PAPER else f", scale {result.scale}"
-        count = f", {len(held)} of {len(result.orders)} claims" if result.orders else ""
+        count = f", {_held(result.orders)} of {len(result.orders)} claims" if result.orders else ""
         lines.append(f"- **{item.paper.item}**{named}{count}: {item.paper.shows}")
-        lines += [f"    - came out: {'; '.join(in_short(held))}"] if held else []
-        lines += [f"    - did not: {'; '.join(in_short(failed))}"] if failed else []
+        lines += [f"    - came out: {'; '.join(held)}"] if held else []
+        lines += [f"    - did not: {'; '.join(failed)}"] if failed else []
         lines += [f"    - {text}" for text in item.paper.notes]
     rest = [item.paper.item for item, found in theirs if found.keys() == {QUICK}]
     lines += ["", f"Run in the quick version only, which decides nothing: {', '.join(rest)}."] if rest else []

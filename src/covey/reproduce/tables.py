@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from covey.compare.orders import label_of
 from covey.reproduce.result import Line, Result
 
 SHARES = ("accuracy", "own_accuracy", "train_accuracy", "at_equal_traffic")
@@ -115,12 +116,7 @@ def _values(lines: Sequence[Line], key: str) -> list[str | None]:
 def _name(line: Line, result: Result) -> str:
     """The labels in which rows differ, without those that stand side by side."""
     keys = [key for key in line.labels if key != result.across and len(_values(result.lines, key)) > 1]
-    words = [f"{key}={label}" if _is_number(label := line.labels[key]) else label for key in keys]
-    return ", ".join(words) or line.labels.get("run", line.name)
-
-
-def _is_number(text: str) -> bool:
-    return text.replace(".", "", 1).isdecimal()
+    return ", ".join(label_of(key, line.labels[key]) for key in keys) or line.labels.get("run", line.name)
 
 
 def _escaped(text: str) -> str:
