@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from covey.fleet import Fleet
     from covey.grouping import Grouping
 
+SHORT = 2.0  # seconds; a grouping that took less is timed again, since the first one of a process loads libraries
 Settings = Mapping[str, Any]
 Figures = tuple[dict[str, Any], list[dict[str, Any]]]
 
@@ -54,9 +55,15 @@ def groupings(settings: Settings, seed: int, fleets: Fleets) -> Figures:
     given = {key: value for key, value in given.items() if value is not None}
     if gradients is not None:
         given["updates"] = gradients
-    begun = time.process_time()
-    found = group(name, fleet.labels, rng=generator(seed, 0, "grouping"), **given, **own)
-    took = time.process_time() - begun
+
+    def timed() -> tuple[Grouping, float]:
+        begun = time.process_time()
+        found = group(name, fleet.labels, rng=generator(seed, 0, "grouping"), **given, **own)
+        return found, time.process_time() - begun
+
+    found, took = timed()
+    if took < SHORT:
+        took = min(took, timed()[1])
     told = measure(found, fleet.labels, distances=fleet.distances, updates=gradients)
     figures = told.to_dict()
     sizes = figures.pop("sizes")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 4.6, 3.6  # inches of a panel
 UNITS = {"traffic_bytes": ("traffic, MB", 1e6), "simulated_seconds": ("simulated seconds", 1.0)}
+DARK = 0.5  # share of a heat map's range above which its colours want white figures
 Panel = Callable[["Axes", Sequence[Row]], None]
 
 
@@ -89,13 +90,14 @@ def _points_of(rounds: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _points(axes: Axes, rows: Sequence[Row], comparison: Comparison, picture: Picture, y: str) -> None:
-    """A figure a value of the swept setting; the paper's as open circles."""
+    """A figure a value of the swept setting; the paper's as open circles, of its line's colour."""
     ticks = list(dict.fromkeys(row.entry.labels.get(picture.x, "") for row in rows))
     series: dict[str, list[Row]] = {}
     for row in rows:
         series.setdefault(_series(row, [picture.x, picture.panels]), []).append(row)
     each = 0.8 / max(1, len(series))
     label, unit = _unit(y, [row.mean(y) or 0.0 for row in rows])
+    told = False
     for number, (name, part) in enumerate(series.items()):
         style = _style(number)
         shift = (number - (len(series) - 1) / 2) * each if picture.form == "bars" else 0.0
@@ -109,8 +111,13 @@ def _points(axes: Axes, rows: Sequence[Row], comparison: Comparison, picture: Pi
         paper = np.array([comparison.figures.get(row.entry.name, {}).get(y, np.nan) for row in part]) / unit
         paper[~np.isfinite(paper)] = np.nan
         if np.isfinite(paper).any():
-            told = "the paper's" if number == 0 else None
-            axes.plot(x, paper, "o", markerfacecolor="none", color="black", markersize=7, label=told)
+            color = "black" if picture.form == "bars" else style["color"]  # a bar's circle is where the bar is
+            axes.plot(x, paper, "o", markerfacecolor="none", color=color, markersize=7)
+            told = True
+    if told:
+        axes.plot([], [], "o", markerfacecolor="none", color="black", markersize=7, label="the paper's")
+    if picture.log:
+        axes.set_yscale("log")
     axes.set_xticks(range(len(ticks)), ticks, rotation=20 if max(map(len, ticks)) > 6 else 0, fontsize=8)
     axes.set(xlabel=picture.x.replace("_", " "), ylabel=label)
     axes.grid(alpha=0.3, axis="y")
@@ -135,9 +142,11 @@ def _heat(axes: Axes, rows: Sequence[Row], picture: Picture, y: str) -> None:
         place = down.index(row.entry.labels.get(picture.heat or "", "")), over.index(row.entry.labels[picture.x])
         table[place] = np.nan if (mean := row.mean(y)) is None else mean
     axes.imshow(table, cmap="viridis_r", aspect="auto")
+    dark = np.nanmin(table) + DARK * (np.nanmax(table) - np.nanmin(table)) if np.isfinite(table).any() else np.inf
     for (i, j), value in np.ndenumerate(table):
         if np.isfinite(value):
-            axes.text(j, i, f"{value:.3f}", ha="center", va="center", fontsize=8)
+            ink = "white" if value > dark else "black"
+            axes.text(j, i, f"{value:.3f}", ha="center", va="center", fontsize=8, color=ink)
     axes.set_xticks(range(len(over)), over)
     axes.set_yticks(range(len(down)), down)
     axes.set(xlabel=picture.x, ylabel=picture.heat)
