@@ -40,7 +40,8 @@ def test_commands_of_the_page_run(mine, command):
 
 
 def test_every_kind_of_part_has_a_command():
-    kinds = ["run", "group", "sampling", "partition", "data", "model", "local", "merge", "server", "attack", "network"]
+    kinds = ["run", "group", "sampling", "partition", "data", "model", "local", "augment", "merge", "server"]
+    kinds += ["attack", "network"]
     assert all(any(kind in command for command in COMMANDS) for kind in kinds)
 
 

@@ -19,6 +19,7 @@ SETTINGS = {"clients": 8, "samples": 20, "epochs": 2, "lr": 0.1, "momentum": 0.5
 FEDAVG = {"algorithm": "fedavg", "sample": 0.8, "mode": "stacked", "model": "2nn", "rounds": 40, **SETTINGS}
 CHAINS = {"groups": 3, "chains": 2}
 RINGS = {"algorithm": "rings", **CHAINS, "mode": "one-by-one", "model": "softmax-regression", "rounds": 40, **SETTINGS}
+RINGS |= {"augment": "crop:1+flip"}
 SECURE = {"algorithm": "group-fel", "merge": "secure", "min_size": 3, **SETTINGS, "clients": 12, "rounds": 30}
 SECURE |= {"mode": "one-by-one", "model": "softmax-regression", "group_rounds": 2, "edges": 1}
 TO_BE_THE_SAME = ("model_sha256", "accuracy", "own_accuracy", "loss", "traffic", "trainings", "rounds", "models")

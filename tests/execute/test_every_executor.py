@@ -12,6 +12,7 @@ import torch
 from tests.algorithms.test_every_algorithm import OPTIONS, SMALL
 from tests.execute.test_trainers import network
 from tests.fakes import small_fleet
+from torch import nn
 
 from covey.algorithms import ALGORITHMS
 from covey.checkpoint import Checkpoint
@@ -35,9 +36,12 @@ def backend(word):
     return make_backend({"ray": "ray:workers=1"}.get(word, word))
 
 
-def executor_of(word, rule="sgd"):
-    task = make_task(network(), FLEET.data, Training(batch=8, momentum=0.5), make_rule(rule))
-    return backend(word).executor(Work(task, FLEET.data, mode="one-by-one")), task
+def executor_of(word, rule="sgd", augment="none"):
+    x, test_x = (x.reshape(-1, 1, 2, 2) for x in (FLEET.data.x, FLEET.data.test_x))  # of which there are random views
+    data = replace(FLEET.data, x=x, test_x=test_x)
+    training = Training(batch=8, momentum=0.5, augment=augment)
+    task = make_task(nn.Sequential(nn.Flatten(), *network()), data, training, make_rule(rule))
+    return backend(word).executor(Work(task, data, mode="one-by-one")), task
 
 
 def jobs_of(task, round=1):
@@ -75,9 +79,11 @@ class TestEveryExecutor:
         if word == "ray":
             request.getfixturevalue("one_ray")
 
-    @pytest.mark.parametrize("rule", ["sgd", "fedprox:0.5", "scaffold"])
-    def test_it_trains_as_one_client_after_another_does(self, word, rule):
-        executor, task = executor_of(word, rule)
+    @pytest.mark.parametrize(
+        ("rule", "augment"), [("sgd", "none"), ("fedprox:0.5", "none"), ("scaffold", "none"), ("sgd", "crop:1+flip")]
+    )
+    def test_it_trains_as_one_client_after_another_does(self, word, rule, augment):
+        executor, task = executor_of(word, rule, augment)
         jobs = jobs_of(task)
         local = answers(LocalExecutor(task, mode="one-by-one"), jobs)
         try:

@@ -22,6 +22,7 @@ from covey.flower.executor import Devices
 from covey.flower.post import Post
 from covey.flower.records import Terms
 from covey.flower.secure import Sessions
+from covey.words import spelled
 
 TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 1  # whose messages these are
 
@@ -137,7 +138,8 @@ class InProcess(Backend):
         kind = next(name for name, cls in optimiser.items() if cls == type(task.optimiser).__name__)
         momentum, decay = getattr(task.optimiser, "momentum", 0.0), task.optimiser.weight_decay
         rule = {"Rule": "sgd", "FedProx": "fedprox:0.5", "Scaffold": "scaffold"}[type(task.rule).__name__]
-        terms = Terms("given", rule, task.deck.batch, momentum, decay, kind, work.seed)
+        views = "+".join(spelled(type(part).__name__.lower(), part) for part in task.augmentations) or "none"
+        terms = Terms("given", rule, task.deck.batch, momentum, decay, kind, views, work.seed)
         return Devices(post, crew, terms, Fleet(labels), True, Sessions(post, crew))
 
     def executor(self, work):

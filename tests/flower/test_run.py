@@ -324,7 +324,9 @@ def _other_shape(records):
 def test_a_word_that_names_code_is_refused_by_the_device():
     device = Device(own_samples(FLEET.data), None, 10, 0.2)
     own = device.own(federation().contexts[100])
-    for words in ({"local": "os:abort", "model": "mlp"}, {"local": "sgd", "model": "os:abort"}):
+    names = {"local": "sgd", "model": "mlp", "augment": "none"}
+    for named in names:
+        words = names | {named: "os:abort"}
         terms = Terms(batch=10, momentum=0.0, weight_decay=0.0, optimiser="sgd", seed=0, **words)
         with pytest.raises(BadValue, match=r"of the server is 'os:abort'"):
             device.task(own, Job(0, torch.zeros(650)), terms)

@@ -28,6 +28,7 @@ TABLES = {
     "partitions": "covey.data:PARTITIONS",
     "models": "covey.models:MODELS",
     "local": "covey.local:RULES",
+    "augmentations": "covey.local:AUGMENTATIONS",
     "merges": "covey.merge:MERGES",
     "servers": "covey.merge:SERVERS",
     "devices": "covey.network.devices:DEVICES",

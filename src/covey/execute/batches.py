@@ -18,18 +18,18 @@ from covey.ragged import Ragged
 class Batches:
     """For a stack of C clients and T steps: which samples (C, T, B), which of them count, and who has a batch at all.
 
-    `valid` is None when every batch of every client is full.
+    `valid` is None when every batch of every client is full. `draws` are random numbers, so many for every sample.
     """
 
     samples: Tensor
     valid: Tensor | None
     active: Tensor | None
+    draws: Tensor
 
     def to(self, device: torch.device) -> Batches:
         """The same on that device."""
-        if self.valid is None or self.active is None:
-            return Batches(self.samples.to(device), None, None)
-        return Batches(self.samples.to(device), self.valid.to(device), self.active.to(device))
+        valid, active = (None if given is None else given.to(device) for given in (self.valid, self.active))
+        return Batches(self.samples.to(device), valid, active, self.draws.to(device))
 
 
 class Deck:
@@ -57,26 +57,29 @@ class Deck:
         """How many steps that client takes."""
         return int(-(-self.sizes[client] // self.batch)) * epochs
 
-    def deal(self, keys: Indices, clients: Indices, visits: Indices, epochs: Indices) -> Batches:
+    def deal(self, keys: Indices, clients: Indices, visits: Indices, epochs: Indices, *, draws: int = 0) -> Batches:
         """The batches of several trainings, padded to the one with the most steps.
 
-        The permutation depends on the training's key, its client, its visit and the epoch only.
+        The permutation, and the `draws` of every sample, depend on the training's key, its client, its visit and the
+        epoch only.
         """
         sizes = self.sizes[clients]
         most, rows = int(sizes.max()), int(epochs.max())
         width = -(-most // self.batch) * self.batch
         drawn = seeds.mix(keys[:, None], clients[:, None], visits[:, None], np.arange(rows)[None, :])
-        draws = seeds.mix(0, drawn[:, :, None], np.arange(most)[None, None, :])
+        places = seeds.mix(0, drawn[:, :, None], np.arange(most)[None, None, :])
         own = np.arange(most) < sizes[:, None]
-        draws = np.where(own[:, None, :], draws, np.uint64(2**64 - 1))
-        order = np.argsort(draws, axis=-1, kind="stable")
+        places = np.where(own[:, None, :], places, np.uint64(2**64 - 1))
+        order = np.argsort(places, axis=-1, kind="stable")
         spots = np.zeros((len(clients), rows, width), dtype=np.int64)
         spots[:, :, :most] = np.minimum(order, sizes[:, None, None] - 1)
         counts = np.zeros((len(clients), rows, width), dtype=bool)
         counts[:, :, :most] = own[:, None, :] & (np.arange(rows)[None, :, None] < epochs[:, None, None])
         spots = np.clip(self.offsets[clients][:, None, None] + spots, 0, len(self.pool) - 1)  # some clients have none
         samples = self.pool[spots].reshape(len(clients), -1, self.batch)
+        chances = seeds.mix(1, drawn[:, :, None, None], np.arange(draws), np.arange(width)[:, None]) >> np.uint64(1)
+        chance = torch.from_numpy(chances.astype(np.int64).reshape(*samples.shape, draws))
         if counts.all():
-            return Batches(torch.from_numpy(samples), None, None)
+            return Batches(torch.from_numpy(samples), None, None, chance)
         valid = torch.from_numpy(counts.reshape(samples.shape))
-        return Batches(torch.from_numpy(samples), valid.float(), valid.any(dim=-1).float())
+        return Batches(torch.from_numpy(samples), valid.float(), valid.any(dim=-1).float(), chance)

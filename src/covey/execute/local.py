@@ -17,7 +17,7 @@ from covey.execute.evaluate import tensors_of
 from covey.execute.layout import Layout
 from covey.execute.trainers import Memory, Task
 from covey.fleet import FleetData
-from covey.local import Adam, Optimiser, Rule, Sgd
+from covey.local import Adam, Optimiser, Rule, Sgd, make_augmentations
 from covey.shape import fit
 
 HERE = torch.device("cpu")
@@ -35,6 +35,7 @@ class Training:
     optimiser: str = "sgd"
     decay: float = 1.0
     decay_every: int = 1
+    augment: str = "none"
 
     def rate(self, round: int) -> float:
         """The learning rate in that round; rounds count from 1."""
@@ -58,8 +59,10 @@ def make_task(
     rule = rule or Rule()
     layout = Layout(rule.adapt(module.cpu(), torch.from_numpy(data.x[:1])).to(device))
     x, y = tensors_of(layout, data.x, data.y)
-    task = Task(layout, x, y, Deck(data, training.batch), rule, training.make_optimiser())
+    augmentations = make_augmentations(training.augment)
+    task = Task(layout, x, y, Deck(data, training.batch), rule, training.make_optimiser(), augmentations)
     _check_batches(task, training.batch)
+    _check_views(task, training.augment)
     return task
 
 
@@ -77,6 +80,14 @@ def _check_batches(task: Task, batch: int) -> None:
         held = f"client {alone[0]} has {deck.sizes[alone[0]]} samples"
         allowed = f"a size that leaves nobody a batch of one sample, on which batch norm cannot train; {held}"
         raise BadValue("batch", batch, allowed) from None
+
+
+def _check_views(task: Task, word: str) -> None:
+    """Refuse augmentations that these samples do not take, or that make something else of them."""
+    x = task.x[:1]
+    seen = task.seen(x, torch.zeros(len(x), len(task.augmentations), dtype=torch.int64, device=x.device))
+    if not isinstance(seen, torch.Tensor) or (seen.shape, seen.dtype) != (x.shape, x.dtype):
+        raise BadValue("augment", word, "parts that give samples of the shape and type they were given")
 
 
 class LocalExecutor:

@@ -24,7 +24,7 @@ from covey.execute.effects import Job
 from covey.execute.layout import Layout
 from covey.execute.norms import with_norms
 from covey.execute.trace import Argument, tensors, trace
-from covey.local import Optimiser, Params, Rule
+from covey.local import Augmentation, Optimiser, Params, Rule
 from covey.shape import fit
 
 RESULTS = 2**18  # values, about, that are handed out at once: memory that is free again by the time the next are
@@ -32,7 +32,7 @@ RESULTS = 2**18  # values, about, that are handed out at once: memory that is fr
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Everything a trainer needs to know: the model, the samples, what clients do with them."""
+    """Everything a trainer needs to know: the model, the samples, what clients do with them and first do to them."""
 
     layout: Layout
     x: Tensor
@@ -40,6 +40,7 @@ class Task:
     deck: Deck
     rule: Rule
     optimiser: Optimiser
+    augmentations: tuple[Augmentation, ...] = ()
 
     def steps(self, job: Job) -> int:
         """How many steps the client of that job takes."""
@@ -52,7 +53,14 @@ class Task:
     def deal(self, jobs: Sequence[Job]) -> Batches:
         """The batches of these jobs."""
         columns = zip(*((job.key, job.client, job.visit, job.epochs) for job in jobs), strict=True)
-        return self.deck.deal(*(np.array(column, dtype=np.int64) for column in columns))
+        numbers = (np.array(column, dtype=np.int64) for column in columns)
+        return self.deck.deal(*numbers, draws=len(self.augmentations))
+
+    def seen(self, x: Tensor, draws: Tensor) -> Tensor:
+        """The samples as they are trained on; a sample's draws are one for every augmentation."""
+        for number, part in enumerate(self.augmentations):
+            x = part.apply(x, draws[:, number])
+        return x
 
     @property
     def keeps_directions(self) -> bool:
@@ -157,13 +165,14 @@ class OneByOne:
 
             state = task.optimiser.init(params)
             for t in range(batches.samples.shape[1]):
-                samples = batches.samples[0, t]
+                samples, draws = batches.samples[0, t], batches.draws[0, t]
                 if batches.valid is not None:
-                    samples = samples[batches.valid[0, t] > 0]
+                    counts = batches.valid[0, t] > 0
+                    samples, draws = samples[counts], draws[counts]
                     if not len(samples):
                         continue
                 samples = samples.to(layout.device)
-                x = task.x[samples]
+                x = task.seen(task.x[samples], draws.to(layout.device))
                 if self.channels_last and x.dim() == 4:
                     x = x.contiguous(memory_format=torch.channels_last)
                 loss = rule.loss(call, params, received, x, task.y[samples], None)
@@ -228,7 +237,8 @@ class Stacked:
         for t in range(shape[1]):
             samples = there.samples[:, t].reshape(-1)
             room = _room(rooms, "", len(samples), task.x)
-            x = torch.index_select(task.x, 0, samples, out=room).view(shape[0], shape[2], *task.x.shape[1:])
+            x = torch.index_select(task.x, 0, samples, out=room)
+            x = task.seen(x, there.draws[:, t].flatten(0, 1)).view(shape[0], shape[2], *task.x.shape[1:])
             y = task.y.index_select(0, samples).view(shape[0], shape[2])
             mask = None if there.valid is None else there.valid[:, t]
             active = None if there.active is None else there.active[:, t]

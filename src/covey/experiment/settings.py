@@ -17,7 +17,7 @@ from covey.words import split
 ON_NETWORK = ("link", "trunk", "device", "server_device", "stragglers", "day", "group_operation", "inside_edges")
 OF_COMPARISONS = ("comparison", "paper", "figures", "picture", "scale")  # tables of a file that a run has no use for
 BY_FILE = ("index", "counts")  # partitions that say themselves who there is
-LATER = ("stack", "accelerator", "inside_edges")  # settings that stores of the first version do not have
+LATER = ("stack", "accelerator", "inside_edges", "augment")  # settings that stores of the first version do not have
 GIVEN = "given"  # the partition of a run whose fleet was handed over as an object
 
 
@@ -59,6 +59,10 @@ class Experiment(BaseModel):
         1.0, gt=0, le=1, description="factor that the learning rate is multiplied by every decay_every rounds"
     )
     decay_every: int = Field(1, ge=1, description="rounds between two such multiplications")
+    augment: str = Field(
+        "none",
+        description="random views of what clients train on, such as crop:4+flip; see: covey list augmentations",
+    )
     local: str | None = Field(None, description="local rule, such as fedprox:0.01; the algorithm's own unless given")
     merge: str | None = Field(None, description="how models become one; the algorithm's own unless given")
     client_merge: str | None = Field(None, description="how clients' own models become one; as merge unless given")

@@ -136,6 +136,7 @@ class Device:
         """What is to be done: the network, the rule, and this device's samples under the client's number."""
         settings = asdict(terms)
         rule = make_rule(_word(settings.pop("local"), "local"))
+        settings["augment"] = _word(settings["augment"], "augment")
         module = self.module(own, settings.pop("model"), settings.pop("seed"))
         return make_task(module, own.as_client(job.client, self.classes), Training(**settings), rule)
 

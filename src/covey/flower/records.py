@@ -43,6 +43,7 @@ class Terms:
     momentum: float
     weight_decay: float
     optimiser: str
+    augment: str
     seed: int
 
 

@@ -183,7 +183,8 @@ def _terms(experiment: Experiment) -> Terms:
     """What devices are told of the run."""
     words = algorithm_of(experiment).parts()
     local = experiment.local or words.get("local", "sgd")
-    named = {name: getattr(experiment, name) for name in ("model", "batch", "momentum", "weight_decay", "optimiser")}
+    told = ("model", "batch", "momentum", "weight_decay", "optimiser", "augment")
+    named = {name: getattr(experiment, name) for name in told}
     return Terms(local=local, seed=experiment.seed, **named)
 
 

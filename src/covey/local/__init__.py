@@ -1,5 +1,6 @@
-"""What a client does to a model: a local rule, and the optimiser that takes its steps."""
+"""What a client does to a model: a local rule, the optimiser that takes its steps, random views of its samples."""
 
+from covey.local.augment import AUGMENTATIONS, Augmentation, make_augmentations
 from covey.local.fedfusion import FedFusion
 from covey.local.fedmmd import FedMmd
 from covey.local.fedprox import FedProx
@@ -8,8 +9,10 @@ from covey.local.rule import RULES, Call, Params, Rule, make_rule, mean_loss
 from covey.local.scaffold import Scaffold
 
 __all__ = [
+    "AUGMENTATIONS",
     "RULES",
     "Adam",
+    "Augmentation",
     "Call",
     "FedFusion",
     "FedMmd",
@@ -19,6 +22,7 @@ __all__ = [
     "Rule",
     "Scaffold",
     "Sgd",
+    "make_augmentations",
     "make_rule",
     "mean_loss",
 ]
