@@ -165,14 +165,17 @@ class OneByOne:
 
             state = task.optimiser.init(params)
             for t in range(batches.samples.shape[1]):
-                samples, draws = batches.samples[0, t], batches.draws[0, t]
-                if batches.valid is not None:
-                    counts = batches.valid[0, t] > 0
-                    samples, draws = samples[counts], draws[counts]
+                samples = batches.samples[0, t]
+                counts = None if batches.valid is None else batches.valid[0, t] > 0
+                if counts is not None:
+                    samples = samples[counts]
                     if not len(samples):
                         continue
                 samples = samples.to(layout.device)
-                x = task.seen(task.x[samples], draws.to(layout.device))
+                x = task.x[samples]
+                if task.augmentations:
+                    draws = batches.draws[0, t] if counts is None else batches.draws[0, t][counts]
+                    x = task.seen(x, draws.to(layout.device))
                 if self.channels_last and x.dim() == 4:
                     x = x.contiguous(memory_format=torch.channels_last)
                 loss = rule.loss(call, params, received, x, task.y[samples], None)
@@ -238,7 +241,9 @@ class Stacked:
             samples = there.samples[:, t].reshape(-1)
             room = _room(rooms, "", len(samples), task.x)
             x = torch.index_select(task.x, 0, samples, out=room)
-            x = task.seen(x, there.draws[:, t].flatten(0, 1)).view(shape[0], shape[2], *task.x.shape[1:])
+            if task.augmentations:
+                x = task.seen(x, there.draws[:, t].flatten(0, 1))
+            x = x.view(shape[0], shape[2], *task.x.shape[1:])
             y = task.y.index_select(0, samples).view(shape[0], shape[2])
             mask = None if there.valid is None else there.valid[:, t]
             active = None if there.active is None else there.active[:, t]
