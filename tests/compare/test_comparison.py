@@ -173,6 +173,8 @@ def test_a_short_version_in_the_same_file(tmp_path):
         ({"across": "lr"}, "swept setting is 'lr'"),
         ({"target": "all"}, "target"),
         ({"picture": {"z": 1}}, "z"),
+        ({"picture": {"heat": "run", "log": True}}, "log is True; allowed is false for heat maps and stacks"),
+        ({"picture": {"form": "stacks", "log": True}}, "log is True; allowed is false for heat maps and stacks"),
     ],
 )
 def test_what_a_paper_cannot_say(terms, sentence):

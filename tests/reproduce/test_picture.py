@@ -63,9 +63,10 @@ def test_circles_beside_bars_are_black(drawn):
     assert list(circles(drawn(x="batch", form="bars"))) == [to_rgba("black")]
 
 
+@pytest.mark.parametrize("x", ["batch", "rounds"])
 @pytest.mark.parametrize(("log", "kind"), [(False, "linear"), (True, "log")])
-def test_the_vertical_axis(drawn, log, kind):
-    assert drawn(x="batch", log=log).get_yscale() == kind
+def test_the_vertical_axis(drawn, x, log, kind):
+    assert drawn(x=x, log=log).get_yscale() == kind
 
 
 def test_figures_on_dark_squares_are_white(drawn):

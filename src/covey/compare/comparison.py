@@ -228,6 +228,8 @@ class Comparison:
         for key in keys:
             if key is not None and key not in ("run", *self.sweep):
                 raise UnknownName("swept setting", key, ["run", *self.sweep])
+        if self.picture and self.picture.log and (self.picture.heat or self.picture.form == "stacks"):
+            raise BadValue("log", True, "false for heat maps and stacks")
         if self.terms.work != "runs":
             for name in sorted(OF_ROUNDS & self.terms.model_fields_set):
                 raise BadValue(name, getattr(self.terms, name), f"left out where {self.terms.work} are compared")

@@ -46,4 +46,4 @@ class Picture(BaseModel):
     form: Literal["lines", "bars", "stacks"] = Field(
         "lines", description="lines or bars where x is a swept setting; stacks of every group's labels"
     )
-    log: bool = Field(False, description="a logarithmic vertical axis, where x is a swept setting")
+    log: bool = Field(False, description="a logarithmic vertical axis, of lines and bars")

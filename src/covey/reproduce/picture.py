@@ -46,6 +46,8 @@ def draw(comparison: Comparison, rows: Sequence[Row], path: Path, title: str) ->
         spots = figure.subplots(high, wide, squeeze=False)
         for spot, (name, part) in zip(spots.flat, panels.items(), strict=False):
             draw_one(spot, part)
+            if picture.log:
+                spot.set_yscale("log")
             spot.spines[["top", "right"]].set_visible(False)
             if name:
                 spot.set_title(name, fontsize=9)
@@ -116,8 +118,6 @@ def _points(axes: Axes, rows: Sequence[Row], comparison: Comparison, picture: Pi
             told = True
     if told:
         axes.plot([], [], "o", markerfacecolor="none", color="black", markersize=7, label="the paper's")
-    if picture.log:
-        axes.set_yscale("log")
     axes.set_xticks(range(len(ticks)), ticks, rotation=20 if max(map(len, ticks)) > 6 else 0, fontsize=8)
     axes.set(xlabel=picture.x.replace("_", " "), ylabel=label)
     axes.grid(alpha=0.3, axis="y")
