@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 4.6, 3.6  # inches of a panel
 UNITS = {"traffic_bytes": ("traffic, MB", 1e6), "simulated_seconds": ("simulated seconds", 1.0)}
+OURS = "here"  # what bars and lines are called that no name tells apart
+LONG = 6  # letters of the longest word at an axis that stands upright
 DARK = 0.5  # share of a heat map's range above which its colours want white figures
 Panel = Callable[["Axes", Sequence[Row]], None]
 
@@ -54,7 +56,7 @@ def draw(comparison: Comparison, rows: Sequence[Row], path: Path, title: str) ->
         for spot in list(spots.flat)[len(panels) :]:
             spot.axis("off")
         handles, labels = spots[0][0].get_legend_handles_labels()
-        if handles:
+        if labels not in ([], [OURS]):
             figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside right center")
         figure.suptitle(title, fontsize=10, wrap=True)
     return path
@@ -118,7 +120,11 @@ def _points(axes: Axes, rows: Sequence[Row], comparison: Comparison, picture: Pi
             told = True
     if told:
         axes.plot([], [], "o", markerfacecolor="none", color="black", markersize=7, label="the paper's")
-    axes.set_xticks(range(len(ticks)), ticks, rotation=20 if max(map(len, ticks)) > 6 else 0, fontsize=8)
+    axes.set_xticks(range(len(ticks)), ticks, fontsize=8)
+    if max(map(len, ticks)) > LONG:
+        axes.tick_params(axis="x", labelrotation=20)
+        for tick in axes.get_xticklabels():
+            tick.set(ha="right", rotation_mode="anchor")
     axes.set(xlabel=picture.x.replace("_", " "), ylabel=label)
     axes.grid(alpha=0.3, axis="y")
 
@@ -177,4 +183,4 @@ def _series(row: Row, without: Sequence[str | None]) -> str:
     labels = row.entry.labels
     kept = [label for key, label in labels.items() if key not in without and key != "run"]
     shown = [] if "run" in without else [labels.get("run", row.entry.name)]
-    return ", ".join([*shown, *kept]) or "here"
+    return ", ".join([*shown, *kept]) or OURS
