@@ -137,6 +137,7 @@ def run(
     optimiser: Literal["sgd", "adam"] | None = None,
     decay: float | None = None,
     decay_every: int | None = None,
+    augment: str | None = None,
     local: str | None = None,
     merge: str | None = None,
     client_merge: str | None = None,
