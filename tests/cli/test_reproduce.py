@@ -107,6 +107,8 @@ def test_all_and_pages(covey, tiny, tmp_path):
         (["reproduce", "tiny-figure-1"], "this one is not expressible (it has no figures)"),
         (["reproduce", "tiny-table-1", "--scale", "huge"], "scale is 'huge'; allowed is one of paper, quick"),
         (["reproduce", "all", "--scale", "huge"], "scale is 'huge'; allowed is one of paper, quick"),
+        (["reproduce", "all", "--only", "ring"], "only is 'ring'; allowed is of use with the name of one table or fig"),
+        (["reproduce", "tiny-table-1", "--only", "rign"], "run is 'rign'; allowed is one of ring (did you mean 'ring'?), fedavg"),
     ],
 )
 def test_what_cannot_be(covey, tiny, words, sentence):
@@ -155,3 +157,60 @@ def test_a_scale_between(covey, tiny, tmp_path):
     assert rows["tiny-table-2"]["further"] == {"evening": {"minutes": None, "memory": None}}
     assert rows["tiny-table-2"]["done"] == ["evening", "quick"]
     assert "Also: --scale evening." in " ".join(covey("reproduce", "--list").out.split())
+
+
+def test_one_run_alone(covey, tiny, tmp_path):
+    """A baseline that was changed is run alone; the page has the others' figures of before."""
+    words = ("reproduce", "tiny-table-1", "--scale", "paper", "--pages", "pages", "--seeds", "1")
+    covey(*words)
+    picture = (tmp_path / "pages" / "pictures" / "tiny-table-1.png").read_bytes()
+    path = tmp_path / "papers" / "tiny-table-1.toml"
+    path.write_text(path.read_text().replace('algorithm = "fedavg"', 'algorithm = "fedavg"\nsample = 0.5'))
+    kept = tmp_path / "pages" / "data" / "tiny-table-1.paper.json"
+    before = json.loads(kept.read_text())["lines"]
+    covey("reproduce", "--pages", "pages", "--out", "nothing")
+    assert "Scale paper, seed 0. Of earlier settings: fedavg.\n" in (tmp_path / "pages" / "tiny.md").read_text()
+    told = covey(*words, "--only", "fedavg", "--out", "other", "--json").json
+    assert [row["name"] for row in told["rows"]] == ["fedavg"]
+    assert told["orders"] == []
+    after = json.loads(kept.read_text())
+    assert after["lines"][0]["ours"] == told["rows"][0]["ours"] != before[0]["ours"]
+    assert after["lines"][1] == before[1]
+    assert [order["claim"] for order in after["orders"]] == ["ring > fedavg"]
+    assert "Scale paper, seed 0.\n" in (tmp_path / "pages" / "tiny.md").read_text()
+    # a picture of one of the two would not be the figure
+    assert (tmp_path / "pages" / "pictures" / "tiny-table-1.png").read_bytes() == picture
+
+
+SEARCH = """
+[scale.search]
+model = "2nn"
+
+[[scale.search.runs]]
+algorithm = "fedavg"
+
+[scale.search.comparison]
+seeds = [100]
+across = "lr"
+
+[scale.search.sweep]
+lr = [0.0001, 0.1, 1e9]
+"""
+
+
+def test_a_search(covey, tiny, tmp_path):
+    """It says what is best, what the file has, and where the best may lie beyond what was tried."""
+    path = tmp_path / "papers" / "tiny-table-1.toml"
+    path.write_text(FILE + SEARCH)
+    words = ("reproduce", "tiny-table-1", "--scale", "search")
+    said = covey(*words, "--pages", "pages")
+    sentence = "fedavg: lr=0.1 is best; scale paper has it"
+    assert sentence in said.out  # with the largest the model is not finite
+    page = (tmp_path / "pages" / "tiny.md").read_text()
+    assert f"- {sentence}." in page
+    assert "Nothing has been run at the paper's scale yet." in page  # a search decides no claim
+    path.write_text("lr = 0.05\n" + FILE + SEARCH.replace(", 1e9", ""))
+    told = covey(*words, "--json").json["choices"]
+    assert told == [{"run": "fedavg", "best": {"lr": 0.1}, "taken": {"lr": 0.05}, "at_edge": ["lr"], "serves": "paper"}]
+    beyond = "fedavg: lr=0.1 is best, at the edge of what was tried of lr; scale paper has lr=0.05"
+    assert beyond in " ".join(covey(*words).out.split())

@@ -85,10 +85,40 @@ def test_a_target_that_has_to_hold():
     assert [row.mean("rounds_to_target") for row in rows_of(comparison, done, None)[0]] == [None, None]
 
 
-def test_results_kept_before_a_target_could_hold_are_of_the_same_settings():
-    before = Comparison.make({}, [{"name": "a"}], target=0.7)
-    once, twice = (Comparison.make({}, [{"name": "a"}], target=0.7, hold=hold) for hold in (1, 2))
-    assert before.fingerprint == once.fingerprint != twice.fingerprint
+def prints(shared=None, own=None, columns=("accuracy",), **terms):
+    """Fingerprints of the rows a and b, of which b has settings of its own."""
+    runs = [{"name": "a", **(shared or {})}, {"name": "b", **(own or {})}]
+    made = Comparison.make({}, runs, columns=columns, **terms)
+    return [made.fingerprint(entry) for entry in made.entries]
+
+
+def test_figures_of_a_row_may_be_put_together_where_its_own_settings_are_the_same():
+    assert prints() == prints(seeds=[1, 2]) == prints(title="other", expect=["a > b"])
+    (a, b), (other_a, other_b) = prints(), prints(own={"lr": 0.3})
+    assert a == other_a
+    assert b != other_b
+    assert a not in prints(target=0.7)
+    assert prints(target=0.7, hold=1) == prints(target=0.7)
+    assert not set(prints(target=0.7)) & set(prints(target=0.7, hold=2))
+
+
+@pytest.mark.parametrize(
+    ("measured", "terms"),
+    [
+        (False, {}),
+        (False, {"columns": ["rounds_to_target"], "target": 0.7}),
+        (True, {"columns": ["rounds_to_target"]}),
+        (True, {"columns": ["speedup"], "target": "each"}),
+        (True, {"columns": ["at_equal_traffic"]}),
+        (True, {"budget": "traffic"}),
+        (False, {"budget": "traffic", "amount": 100}),
+    ],
+)
+def test_a_row_that_is_measured_by_the_first_depends_on_it(measured, terms):
+    (_, usual), (_, other) = prints(**terms), prints({"lr": 0.3}, **terms)
+    assert (usual != other) is measured
+    made = Comparison.make({}, [{"name": "a"}, {"name": "b"}], **terms).only(["b"])
+    assert [entry.name for entry in made.entries] == (["a", "b"] if measured else ["b"])
 
 
 def test_a_target_for_each_combination_of_swept_settings():

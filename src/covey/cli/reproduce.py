@@ -19,6 +19,7 @@ from covey.compare import carry_out, rows_of, seeds_from
 from covey.errors import BadValue, CoveyError, UnknownName
 from covey.reproduce import Item, Result, find, items, missing_data, result_of, state_of
 from covey.reproduce.result import FILE, folder_of
+from covey.reproduce.search import choices
 from covey.reproduce.tables import as_csv, latex, markdown, sheet_of
 
 ALL = "all"
@@ -34,6 +35,10 @@ def reproduce(
         str, typer.Option(help="quick, minutes, or paper, as long as the paper's settings take")
     ] = "quick",
     seeds: Annotated[str | None, typer.Option(help="how many (3), a range (0-4) or a list (0,2,5)")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RUN", help="this run of it alone, as the table names it; may be given again"),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="runs made at once")] = 1,
     pages: Annotated[
         Path | None,
@@ -55,6 +60,8 @@ def reproduce(
     if not names and pages is None:
         raise BadValue("name", None, "names of tables and figures, or all; see: covey reproduce --list")
     whole = names == [ALL]
+    if only and (whole or len(names or ()) != 1):
+        raise BadValue("only", ", ".join(only), "of use with the name of one table or figure")
     wanted = list(items()) if whole else [find(name) for name in names or []]
     scales = dict.fromkeys(s for item in wanted for s in item.scales)
     if whole and scale not in scales:
@@ -74,7 +81,7 @@ def reproduce(
                 console().print(f"{item.name}: {plain(state)}", soft_wrap=True)
             continue
         try:
-            told.append(_one(item, scale, seeds, jobs, out, quiet=as_json))
+            told.append(_one(item, scale, seeds, only, jobs, out, quiet=as_json))
         except CoveyError as error:
             if not whole:
                 raise
@@ -94,11 +101,14 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _one(item: Item, scale: str, seeds: str | None, jobs: int, out: Path, *, quiet: bool) -> dict[str, Any]:
+def _one(
+    item: Item, scale: str, seeds: str | None, only: list[str] | None, jobs: int, out: Path, *, quiet: bool
+) -> dict[str, Any]:
     from covey.reproduce.picture import draw
 
     terms: dict[str, Any] = {"seeds": seeds_from(seeds)} if seeds else {}
     comparison = item.comparison(scale, terms)
+    comparison = comparison.only(only) if only else comparison
     folder = folder_of(out, item.name, scale)
     begun = time.monotonic()
     with bars() as watch:
@@ -116,7 +126,8 @@ def _one(item: Item, scale: str, seeds: str | None, jobs: int, out: Path, *, qui
     if not quiet:
         _print(item, result, time.monotonic() - begun)
         console().print(f"in {plain(folder)}: {', '.join(texts)}{', picture.png' if picture else ''}", soft_wrap=True)
-    return result.to_json() | {"picture": str(picture) if picture else None}
+    chosen = [vars(choice) for choice in choices(item, result)]
+    return result.to_json() | ({"choices": chosen} if chosen else {}) | {"picture": str(picture) if picture else None}
 
 
 def _print(item: Item, result: Result, seconds: float) -> None:
@@ -126,6 +137,8 @@ def _print(item: Item, result: Result, seconds: float) -> None:
     for text in item.paper.instead:
         screen.print(f"other than in the paper: {plain(text)}", style="dim", highlight=False)
     print_result(screen, result)
+    for choice in choices(item, result):
+        screen.print(plain(choice), highlight=False)
     screen.print(f"{result.whose}; {seconds:.0f} s", style="dim", highlight=False)
 
 

@@ -11,7 +11,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -199,12 +199,51 @@ class Comparison:
         return order.column or self.terms.by or self.terms.score
 
     @property
-    def fingerprint(self) -> str:
-        """The same for comparisons whose figures may be put together: of the same runs, with whatever seeds."""
-        told = self.terms.model_dump(include={"work", "budget", "amount", "score", "tail", "target"})
-        told |= {"hold": self.terms.hold} if self.terms.hold > 1 else {}  # results kept before it was a setting
-        runs = [[entry.name, self._settings(entry, None)] for entry in self.entries]
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table: those that are asked for, else the paper's, else the score."""
+        told = [column for row in self.figures.values() for column in row]
+        return self.terms.columns or tuple(dict.fromkeys(told)) or (self.terms.score,)
+
+    def only(self, names: Sequence[str]) -> Comparison:
+        """Of these rows alone, or of all rows of these runs, and of what they are measured by.
+
+        >>> made = Comparison.make({}, [{"name": name} for name in "abc"], expect=["a > *"]).only(["a", "c"])
+        >>> [entry.name for entry in made.entries], [str(order) for order in made.orders]
+        (['a', 'c'], ['a > c'])
+        """
+        known = {entry.name: entry.labels.get("run", entry.name) for entry in self.entries}
+        for name in names:
+            if name not in known and name not in known.values():
+                raise UnknownName("run", name, list(dict.fromkeys([*known.values(), *known])))
+        asked = [entry for entry in self.entries if {entry.name, known[entry.name]} & set(names)]
+        kept = {other.name for entry in asked for other in (entry, *self._yardsticks(entry))}
+        entries = tuple(entry for entry in self.entries if entry.name in kept)
+        rows = {entry.name: entry.labels for entry in entries}
+        expect = tuple(rule for rule in self.terms.expect if is_of(rule, rows))
+        figures = {name: row for name, row in self.figures.items() if name in kept}
+        terms = self.terms.model_copy(update={"expect": expect})
+        return replace(self, terms=terms, entries=entries, figures=figures)
+
+    def fingerprint(self, entry: Entry) -> str:
+        """The same for rows whose figures may be put together: of the same run, measured alike, with whatever seeds."""
+        told = self.terms.model_dump(include={"work", "budget", "amount", "score", "tail", "target", "hold"})
+        runs = [self._settings(each, None) for each in (entry, *self._yardsticks(entry))]
         return hashlib.sha256(json.dumps([told, runs], sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+    def _yardsticks(self, entry: Entry) -> list[Entry]:
+        """The runs that an entry's figures depend on: whose score is the target, whose spending the budget."""
+        terms = self.terms
+        if terms.work != "runs":
+            return []
+        if "at_equal_traffic" in self.columns:  # the run that sent least may be any of them
+            return list(self.entries)
+        found = []
+        if terms.target in (None, "each") and any(c.endswith("_to_target") or c == "speedup" for c in self.columns):
+            apart = {} if terms.target is None else {key: label for key, label in entry.labels.items() if key != "run"}
+            found.append(next(each for each in self.entries if apart.items() <= each.labels.items()))
+        if terms.budget in STOPS and terms.amount is None:
+            found.append(self.entries[0])
+        return found
 
     def _settings(self, entry: Entry, amount: float | None) -> dict[str, Any]:
         settings: dict[str, Any] = {**_of_budget(self.terms.budget), **self.shared, **entry.settings}

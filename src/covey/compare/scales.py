@@ -7,6 +7,7 @@ from typing import Any
 from covey.errors import BadData, UnknownName
 
 PAPER = "paper"  # the scale of a file as it stands
+SEARCH = "search"  # one on which settings for it are chosen; `quick-search` is for the scale `quick`
 BY_LINE = ("comparison", "sweep", "picture")  # tables of which single lines are replaced
 
 
@@ -28,6 +29,17 @@ def at_scale(found: dict[str, Any], scale: str | None, path: str) -> dict[str, A
     if isinstance(runs, list) and "runs" in found and "runs" not in scales.get(str(scale), {}):
         merged["runs"] = [_run_at(run, scale) if isinstance(run, dict) else run for run in runs]
     return merged
+
+
+def searched_for(scale: str) -> str | None:
+    """The scale that a search is for; None of a scale that is no search.
+
+    >>> searched_for("search"), searched_for("quick-search"), searched_for("quick")
+    ('paper', 'quick', None)
+    """
+    if scale == SEARCH:
+        return PAPER
+    return scale.removesuffix(f"-{SEARCH}") if scale.endswith(f"-{SEARCH}") else None
 
 
 def _run_at(run: dict[str, Any], scale: str | None) -> dict[str, Any]:

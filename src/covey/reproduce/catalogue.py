@@ -10,7 +10,7 @@ from typing import Any
 
 from covey.compare import Comparison
 from covey.compare.paper import Paper
-from covey.compare.scales import PAPER
+from covey.compare.scales import PAPER, searched_for
 from covey.errors import BadData, UnknownName
 from covey.experiment.settings import Experiment, read_toml
 
@@ -29,11 +29,11 @@ class Item:
 
     @property
     def scales(self) -> tuple[str, ...]:
-        """The scales it can be run at, the paper's first, the quick one last; none where it cannot be repeated."""
+        """The scales it can be run at, the paper's first, the quick one and searches last."""
         if self.paper.cannot is not None:
             return ()
         others = read_toml(self.path, {}, allow_code=False).get("scale", {})
-        return PAPER, *sorted(others, key=QUICK.__eq__)
+        return PAPER, *sorted(others, key=lambda scale: (searched_for(scale) is not None, scale == QUICK))
 
     def comparison(self, scale: str, terms: dict[str, Any] | None = None) -> Comparison:
         """What is run for it at that scale."""

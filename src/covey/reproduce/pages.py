@@ -12,9 +12,10 @@ from pathlib import Path
 
 from covey.compare import Verdict
 from covey.compare.orders import in_short
-from covey.compare.scales import PAPER
+from covey.compare.scales import PAPER, searched_for
 from covey.reproduce.catalogue import QUICK, Item, data_of, items
 from covey.reproduce.result import FILE, Result, folder_of
+from covey.reproduce.search import choices
 from covey.reproduce.tables import markdown, sheet_of
 
 DATA, PICTURES = "data", "pictures"  # folders beside the pages
@@ -61,9 +62,13 @@ only` (data of the full scale is missing here), `data missing`, or `not expressi
 Minutes and memory are estimates, for two idle cores. `covey reproduce all --scale quick --jobs 2` took 13 minutes on
 two fast cores when it was last run, for all 63 that can be measured; slow ones may take several times as long.
 
-With `--pages` the figures of every seed are kept in `data/`, and seeds that were run before, perhaps on another
-machine, are counted in: `covey reproduce fedgsp-table-1 --scale paper --seeds 1,2 --pages docs/results` adds two.
-Pictures are of the seeds that their titles name.
+Settings that a paper does not give, learning rates above all, are chosen by a search on a seed that is not reported,
+`--scale search`, whose table stands with the others.
+
+With `--pages` the figures of every row and seed are kept in `data/`, and what was run before, perhaps on another
+machine, is counted in: `covey reproduce fedgsp-table-1 --scale paper --seeds 1,2 --pages docs/results` adds two seeds,
+`--only fedadam` runs a row alone whose settings have changed. Rows are put together only where they were run with the
+same settings; a page says which are not. Pictures are of the seeds that their titles name.
 """
 
 
@@ -74,12 +79,12 @@ def _found(item: Item, out: Path, folder: Path) -> Found:
         kept_at = folder / DATA / f"{item.name}.{scale}.json"
         fresh, kept = Result.read(folder_of(out, item.name, scale) / FILE), Result.read(kept_at)
         comparison = item.comparison(scale)
-        if fresh is not None:
-            found[scale] = fresh if kept is None else fresh.joined(kept, comparison)
-        elif kept is not None:
-            found[scale] = kept.judged(comparison) if kept.settings == comparison.fingerprint else kept
-        if scale in found:
-            found[scale].write(kept_at)
+        newest = fresh or kept
+        if newest is not None:
+            joined = newest.joined(kept or newest, comparison)
+            if joined.lines:  # else nothing that was run is in the file any more
+                found[scale] = joined
+                joined.write(kept_at)
     return found
 
 
@@ -87,15 +92,24 @@ def _picture(item: Item, found: Found, out: Path, folder: Path) -> Path | None:
     """The picture of the longest version that was drawn, where it is kept; those of shorter ones go."""
     shown = None
     for scale in found:
-        drawn = folder_of(out, item.name, scale) / "picture.png"
+        drawn = _drawn(item, out, scale)
         target = folder / PICTURES / f"{item.name}{'' if scale == PAPER else '-' + scale}.png"
         if shown is not None:
             target.unlink(missing_ok=True)
-        elif drawn.is_file():
+        elif drawn is not None:
             target.parent.mkdir(exist_ok=True)
             shutil.copyfile(drawn, target)
         shown = shown or (target if target.is_file() else None)
     return shown
+
+
+def _drawn(item: Item, out: Path, scale: str) -> Path | None:
+    """The picture in the store, if it shows all rows."""
+    folder = folder_of(out, item.name, scale)
+    result, path = Result.read(folder / FILE), folder / "picture.png"
+    rows = {entry.name for entry in item.comparison(scale).entries}
+    whole = result is not None and {line.name for line in result.lines} >= rows
+    return path if whole and path.is_file() else None
 
 
 def _section(item: Item, found: Found, out: Path, folder: Path) -> str:
@@ -113,10 +127,11 @@ def _section(item: Item, found: Found, out: Path, folder: Path) -> str:
             f"covey reproduce {item.name} --scale {scale}{_asked(item, result)}",
             "```",
             "",
-            f"Scale {scale}, {result.whose}.{_earlier(item, result)}",
+            f"Scale {scale}, {result.whose}.{_apart(item, result)}",
             "",
         ]
         lines.append(markdown(sheet_of(result)))
+        lines += [f"- {choice}." for choice in choices(item, result)]
         if result.orders:
             lines += ["| expected | came out |", "|---|---|"]
             lines += [f"| {order.claim} | {'yes' if order.holds else '**no**'} |" for order in result.orders]
@@ -127,10 +142,17 @@ def _section(item: Item, found: Found, out: Path, folder: Path) -> str:
     return "\n".join([*lines, ""])
 
 
-def _earlier(item: Item, result: Result) -> str:
-    """A word of warning where the file has been changed since."""
-    same = result.settings == item.comparison(result.scale).fingerprint
-    return "" if same else " The figures are of earlier settings than those the command has now."
+def _apart(item: Item, result: Result) -> str:
+    """Which rows are not what the command would give now: of other settings, without some of the seeds, or not run."""
+    comparison = item.comparison(result.scale)
+    names = [entry.name for entry in comparison.entries]
+    earlier = result.earlier(comparison)
+    fewer = [line.name for line in result.lines if line.values and tuple(line.values) != result.seeds]
+    missing = [name for name in names if name not in {line.name for line in result.lines}]
+    if earlier == names:
+        return " The figures are of earlier settings than those the command has now."
+    told = {"Of earlier settings": earlier, "Without some of the seeds": fewer, "Not run": missing}
+    return "".join(f" {head}: {', '.join(dict.fromkeys(rows))}." for head, rows in told.items() if rows)
 
 
 def _asked(item: Item, result: Result) -> str:
@@ -155,7 +177,8 @@ def _held(orders: Sequence[Verdict]) -> int:
 
 def _summary(theirs: list[tuple[Item, Found]]) -> str:
     """Which of the paper's claims came out in the longest version that was run, and which did not, and why if known."""
-    decided = [(item, next(iter(found.values()))) for item, found in theirs if found.keys() - {QUICK}]
+    longest = [(item, next(iter(found.values()))) for item, found in theirs if found]
+    decided = [(item, result) for item, result in longest if result.scale != QUICK and not searched_for(result.scale)]
     if not decided:
         return "## What holds here\n\nNothing has been run at the paper's scale yet.\n"
     lines = [
@@ -173,6 +196,6 @@ def _summary(theirs: list[tuple[Item, Found]]) -> str:
         lines += [f"    - came out: {'; '.join(held)}"] if held else []
         lines += [f"    - did not: {'; '.join(failed)}"] if failed else []
         lines += [f"    - {text}" for text in item.paper.notes]
-    rest = [item.paper.item for item, found in theirs if found.keys() == {QUICK}]
+    rest = [item.paper.item for item, result in longest if result.scale == QUICK]
     lines += ["", f"Run in the quick version only, which decides nothing: {', '.join(rest)}."] if rest else []
     return "\n".join([*lines, ""])

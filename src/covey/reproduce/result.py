@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ class Line:
     """One figure: of which run, in which column, the paper's and ours with its spread over the seeds.
 
     A figure of the paper that is infinite is a target never reached; ours is None where nothing, or a target not with
-    every seed, came out. `values` has one a seed, none at all where only their mean was kept.
+    every seed, came out. `values` has one a seed, none at all where only their mean was kept; `settings` is the
+    fingerprint of what was run.
     """
 
     name: str
@@ -29,12 +31,13 @@ class Line:
     ours: float | None
     spread: float | None
     note: str = ""
-    values: tuple[float | None, ...] = ()
+    values: dict[int, float | None] = field(default_factory=dict)
+    settings: str = ""
 
 
 @dataclass(frozen=True)
 class Result:
-    """All of it, as it is kept; `settings` is the fingerprint of what was run."""
+    """All of it, as it is kept; `seeds` are all that any of its lines has."""
 
     item: str
     scale: str
@@ -45,7 +48,6 @@ class Result:
     lines: tuple[Line, ...]
     orders: tuple[Verdict, ...]
     seconds: float  # of computing, in the runs that were made last
-    settings: str = ""
 
     @property
     def whose(self) -> str:
@@ -94,37 +96,49 @@ class Result:
         found = json.loads(path.read_text(encoding="utf-8"))
         for line in found["lines"]:
             line["paper"] = math.inf if line["paper"] == "never" else line["paper"]
-            line["values"] = tuple(line.get("values", ()))
+            line["values"] = {int(seed): value for seed, value in line["values"].items()}
         found["lines"] = tuple(Line(**line) for line in found["lines"])
         found["orders"] = tuple(Verdict(**order) for order in found["orders"])
         return cls(**{**found, "seeds": tuple(found["seeds"]), "columns": tuple(found["columns"])})
 
     def joined(self, kept: Result, comparison: Comparison) -> Result:
-        """With the seeds that only the kept result has; as it is where the two cannot be put together.
+        """With the rows and the seeds that only the kept result has.
 
-        They can where the same runs were made, and the kept result has a figure a seed; of a seed that both have, this
-        one's count.
+        Figures of a row are put together where both were run with the same settings, and both have a figure a seed; of
+        a seed that both have, this one's count. Else this result's are taken, unless only the kept ones are of the
+        settings that the comparison has now.
         """
-        others = {(line.name, line.column): line for line in kept.lines}
-        alike = kept.settings == self.settings and all(
-            (line.name, line.column) in others and line.values and others[line.name, line.column].values
-            for line in self.lines
-        )
-        if not alike or set(kept.seeds) <= set(self.seeds):
-            return self
-        seeds = tuple(sorted({*self.seeds, *kept.seeds}))
+        both = [{(line.name, line.column): line for line in result.lines} for result in (kept, self)]
         lines = []
-        for line in self.lines:
-            there = dict(zip(kept.seeds, others[line.name, line.column].values, strict=True))
-            there |= dict(zip(self.seeds, line.values, strict=True))
-            lines.append(_line(replace(line, values=tuple(there[seed] for seed in seeds))))
-        return replace(self, seeds=seeds, lines=tuple(lines)).judged(comparison)
+        for entry, column in itertools.product(comparison.entries, comparison.columns):
+            there = [found[entry.name, column] for found in both if (entry.name, column) in found]
+            if there:
+                now = [line for line in there if line.settings == comparison.fingerprint(entry)] or there[-1:]
+                paper = comparison.figures.get(entry.name, {}).get(column)
+                lines.append(replace(_together(now), labels=entry.labels, paper=paper))
+        means = any(not line.values for line in lines)
+        seeds = {*(kept.seeds if means else ()), *(seed for line in lines for seed in line.values)}
+        joined = replace(
+            self,
+            title=comparison.terms.title,
+            columns=comparison.columns,
+            across=comparison.terms.across,
+            seeds=tuple(sorted(seeds)),
+            lines=tuple(lines),
+        )
+        return joined.judged(comparison)
 
     def judged(self, comparison: Comparison) -> Result:
-        """With the orders that are expected now, which may be others than when it was kept."""
-        values = {(line.name, line.column): line.values or (line.ours,) for line in self.lines}
-        orders = judged(comparison, lambda name, column: values.get((name, column), (None,)))
+        """With the orders that are expected now, which may be others than when it was kept, of the rows it has."""
+        values = {(line.name, line.column): tuple(line.values.values()) or (line.ours,) for line in self.lines}
+        there = comparison.only([name for name, column in values if column == self.columns[0]])
+        orders = judged(there, lambda name, column: values.get((name, column), (None,)))
         return replace(self, orders=tuple(orders))
+
+    def earlier(self, comparison: Comparison) -> list[str]:
+        """The rows whose figures are of other settings than those that the comparison has now."""
+        now = {entry.name: comparison.fingerprint(entry) for entry in comparison.entries}
+        return list(dict.fromkeys(line.name for line in self.lines if line.settings != now.get(line.name)))
 
 
 def folder_of(out: Path, item: str, scale: str) -> Path:
@@ -138,39 +152,42 @@ def result_of(comparison: Comparison, rows: Sequence[Row], item: str, scale: str
     `comparison` is what was compared and `rows` what came out; `item` and `scale` say what was reproduced and how.
     """
     terms = comparison.terms
-    columns = columns_of(comparison)
-    lines = [_line(_empty(row, column, comparison), row.failures) for row in rows for column in columns]
+    lines = [_line(_empty(row, column, comparison), row.failures) for row in rows for column in comparison.columns]
     spent = sum(value or 0.0 for row in rows for value in row.values.get("wall_seconds", []))
     return Result(
         item,
         scale,
         terms.title,
         terms.seeds,
-        columns,
+        comparison.columns,
         terms.across,
         tuple(lines),
         tuple(verdicts(comparison, rows)),
         float(spent),
-        comparison.fingerprint,
     )
-
-
-def columns_of(comparison: Comparison) -> tuple[str, ...]:
-    """The columns of the table: those that are asked for, else the paper's, else the score."""
-    told = [column for row in comparison.figures.values() for column in row]
-    return comparison.terms.columns or tuple(dict.fromkeys(told)) or (comparison.terms.score,)
 
 
 def _empty(row: Row, column: str, comparison: Comparison) -> Line:
     paper = comparison.figures.get(row.entry.name, {}).get(column)
-    values = tuple(row.values.get(column, (None,) * len(row.seeds)))
-    return Line(row.entry.name, row.entry.labels, column, paper, None, None, values=values)
+    values = dict(zip(row.seeds, row.values.get(column, (None,) * len(row.seeds)), strict=True))
+    settings = comparison.fingerprint(row.entry)
+    return Line(row.entry.name, row.entry.labels, column, paper, None, None, values=values, settings=settings)
+
+
+def _together(lines: Sequence[Line]) -> Line:
+    """The figures of all, seed by seed, the last one's before the others'; the last line where one has only a mean."""
+    last = lines[-1]
+    if len(lines) == 1 or not all(line.values for line in lines):
+        return last
+    values = {seed: value for line in lines for seed, value in line.values.items()}
+    return last if values == last.values else _line(replace(last, values=dict(sorted(values.items()))))
 
 
 def _line(line: Line, failures: Sequence[str] = ()) -> Line:
     """The line with the mean and the spread of its values, and a note where there is no mean."""
-    reached, seeds = sum(value is not None for value in line.values), len(line.values)
+    values = tuple(line.values.values())
+    reached, seeds = sum(value is not None for value in values), len(values)
     note = "; ".join(failures)
     if not note and reached < seeds:
         note = f"{reached} of {seeds} seeds" if reached else ("never" if line.column.endswith("_to_target") else "")
-    return replace(line, ours=mean_of(line.values), spread=spread_of(line.values), note=note)
+    return replace(line, ours=mean_of(values), spread=spread_of(values), note=note)
