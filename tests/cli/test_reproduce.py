@@ -108,7 +108,10 @@ def test_all_and_pages(covey, tiny, tmp_path):
         (["reproduce", "tiny-table-1", "--scale", "huge"], "scale is 'huge'; allowed is one of paper, quick"),
         (["reproduce", "all", "--scale", "huge"], "scale is 'huge'; allowed is one of paper, quick"),
         (["reproduce", "all", "--only", "ring"], "only is 'ring'; allowed is of use with the name of one table or fig"),
-        (["reproduce", "tiny-table-1", "--only", "rign"], "run is 'rign'; allowed is one of ring (did you mean 'ring'?), fedavg"),
+        (
+            ["reproduce", "tiny-table-1", "--only", "rign"],
+            "run is 'rign'; allowed is one of ring (did you mean 'ring'?), fedavg",
+        ),
     ],
 )
 def test_what_cannot_be(covey, tiny, words, sentence):
@@ -214,3 +217,23 @@ def test_a_search(covey, tiny, tmp_path):
     assert told == [{"run": "fedavg", "best": {"lr": 0.1}, "taken": {"lr": 0.05}, "at_edge": ["lr"], "serves": "paper"}]
     beyond = "fedavg: lr=0.1 is best, at the edge of what was tried of lr; scale paper has lr=0.05"
     assert beyond in " ".join(covey(*words).out.split())
+
+
+def test_a_search_for_another_scale_stands_on_it(covey, tiny, tmp_path):
+    """With its runs, its settings and its data: the grid is all that it adds; its best is told run by run."""
+    data = (
+        "[scale.quick.sweep.data]\nplain = { lr = 0.1 }\nskewed = { partition = 'dirichlet:0.1', lr = 0.3 }\n"
+        "[scale.quick-search.comparison]\nseeds = [100]\n"
+        "[scale.quick-search.sweep]\nlr = [0.001, 0.1, 0.3, 1e9]\n"
+    )
+    (tmp_path / "papers" / "tiny-table-1.toml").write_text(FILE + data)
+    found = covey("reproduce", "tiny-table-1", "--scale", "quick-search", "--json").json
+    assert found["orders"] == []
+    assert len(found["rows"]) == 16
+    told = {choice["run"]: choice["taken"]["lr"] for choice in found["choices"]}
+    assert told == {"fedavg, plain": 0.1, "fedavg, skewed": 0.3, "ring, plain": 0.1, "ring, skewed": 0.3}
+    for choice in found["choices"]:
+        run, data = choice["run"].split(", ")
+        ours = {row["name"]: row["ours"] for row in found["rows"]}
+        tried = {lr: ours[f"{run}, {data}, lr={lr}"] for lr in (0.001, 0.1, 0.3)}
+        assert tried[choice["best"]["lr"]] == max(tried.values())

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from covey.compare.scales import searched_for
 from covey.errors import UnknownName
 from covey.reproduce import find, items, state_of
 
@@ -55,6 +56,19 @@ def test_no_figure_of_the_papers_own_system_goes_unjudged(item):
                 continue
             high, low = (name, other) if own > theirs else (other, name)
             assert (column, high, low) in claimed
+
+
+SEARCHES = [(item, scale) for item in MEASURED for scale in item.scales if searched_for(scale)]
+
+
+@pytest.mark.parametrize(("item", "scale"), SEARCHES, ids=lambda found: getattr(found, "name", found))
+def test_a_search_is_on_seeds_that_are_not_reported(item, scale):
+    """Its runs are those of the scale it is for, with values of a grid."""
+    search, served = item.comparison(scale), item.comparison(searched_for(scale))
+    reported = {seed for each in item.scales if not searched_for(each) for seed in item.comparison(each).terms.seeds}
+    assert not reported & set(search.terms.seeds)
+    assert {entry.labels["run"] for entry in search.entries} <= {entry.labels["run"] for entry in served.entries}
+    assert any(len(tried) > 2 and all(isinstance(value, float) for value in tried) for tried in search.sweep.values())
 
 
 def test_the_five_papers_are_there():

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from covey.compare.orders import Order, is_of, orders_of
 from covey.compare.paper import Paper, Picture
-from covey.compare.scales import PAPER, at_scale
+from covey.compare.scales import PAPER, at_scale, searched_for
 from covey.errors import BadData, BadValue, UnknownName, first_fault
 from covey.experiment import Experiment
 from covey.experiment.settings import read_toml
@@ -162,8 +162,12 @@ class Comparison:
         runs = [{key: v for key, v in run.items() if key not in given} for run in runs] or [{}]
         about = {name: found.pop(name, None) for name in ("paper", "picture")} | {"figures": tables["figures"]}
         said = {"title": Path(path).stem, **tables["comparison"], **(terms or {})}
-        if scale not in (None, PAPER):  # what is said of runs that this scale leaves out is passed over
-            there = {entry.name: entry.labels for entry in _entries({**found, **given}, runs, swept)}
+        if scale not in (
+            None,
+            PAPER,
+        ):  # what is said of runs that it leaves out is passed over; a search claims nothing
+            made = () if searched_for(scale) else _entries({**found, **given}, runs, swept)
+            there = {entry.name: entry.labels for entry in made}
             about["figures"] = {name: row for name, row in about["figures"].items() if name in there}
             said["expect"] = [rule for rule in said.get("expect", ()) if is_of(rule, there)]
         return cls.make({**found, **given}, runs, sweep=swept, **about, **said)

@@ -14,7 +14,8 @@ BY_LINE = ("comparison", "sweep", "picture")  # tables of which single lines are
 def at_scale(found: dict[str, Any], scale: str | None, path: str) -> dict[str, Any]:
     """What a file holds at that scale: settings, terms and sweeps of `[scale.NAME]` in place of the file's own.
 
-    A run may have a table `scale` of its own. The file as it stands is the paper's scale.
+    A run may have a table `scale` of its own. The file as it stands is the paper's scale. A search stands on the scale
+    that it is for.
 
     >>> at_scale({"rounds": 9, "scale": {"quick": {"rounds": 2}}, "runs": [{"lr": 1}]}, "quick", "a.toml")
     {'rounds': 2, 'runs': [{'lr': 1}]}
@@ -25,8 +26,12 @@ def at_scale(found: dict[str, Any], scale: str | None, path: str) -> dict[str, A
         raise BadData(f"experiment {path}: scale has to hold tables, such as [scale.quick]")
     if scale not in (None, PAPER, *scales):
         raise UnknownName("scale", str(scale), [PAPER, *scales])
-    merged = _merged({key: value for key, value in found.items() if key != "scale"}, scales.get(str(scale), {}))
-    if isinstance(runs, list) and "runs" in found and "runs" not in scales.get(str(scale), {}):
+    own = scales.get(str(scale), {})
+    serves = searched_for(str(scale))
+    if serves is not None:
+        return _merged(at_scale(found, serves, path), own)
+    merged = _merged({key: value for key, value in found.items() if key != "scale"}, own)
+    if isinstance(runs, list) and "runs" in found and "runs" not in own:
         merged["runs"] = [_run_at(run, scale) if isinstance(run, dict) else run for run in runs]
     return merged
 

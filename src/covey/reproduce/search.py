@@ -6,11 +6,12 @@ its quick version. Of every run the value with the highest score is the best.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from covey.algorithms import make_algorithm
-from covey.compare import Comparison
+from covey.compare import Comparison, Entry
 from covey.compare.orders import label_of
 from covey.compare.scales import searched_for
 from covey.experiment import Experiment
@@ -36,30 +37,36 @@ class Choice:
 
 
 def choices(item: Item, result: Result) -> list[Choice]:
-    """What the result of a search says, run by run; nothing where it is none, or of a run without figures."""
+    """What the result of a search says, run by run; nothing where it is none, or of a run without figures.
+
+    A swept setting with numbers for values is searched; any other, such as the data, tells runs apart.
+    """
     serves = searched_for(result.scale)
     if serves is None:
         return []
-    comparison = item.comparison(result.scale)
+    comparison, served = item.comparison(result.scale), item.comparison(serves)
+    grid = {key: tried for key, tried in comparison.sweep.items() if all(isinstance(v, int | float) for v in tried)}
     score = comparison.terms.score
     scores = {line.name: line.ours for line in result.lines if line.column == score and line.ours is not None}
+    runs: dict[str, list[Entry]] = {}
+    for entry in comparison.entries:
+        if entry.name in scores:
+            runs.setdefault(", ".join(_without(entry.labels, grid).values()), []).append(entry)
     found = []
-    for run in dict.fromkeys(entry.labels["run"] for entry in comparison.entries):
-        rows = [entry for entry in comparison.entries if entry.labels["run"] == run and entry.name in scores]
-        if not rows:
-            continue
-        best = max(rows, key=lambda entry: scores[entry.name])
-        values = {key: best.settings[key] for key in comparison.sweep}
-        ends = {key: (min(tried), max(tried)) for key, tried in comparison.sweep.items()}
-        edge = tuple(key for key, value in values.items() if value in ends[key])
-        taken = _taken(item.comparison(serves), run, comparison.pick(best.name), tuple(values))
-        found.append(Choice(run, values, taken, edge, serves))
+    for run, tried in runs.items():
+        entry = max(tried, key=lambda entry: scores[entry.name])
+        best = {key: entry.settings[key] for key in grid}
+        edge = tuple(key for key, value in best.items() if value in (min(grid[key]), max(grid[key])))
+        found.append(Choice(run, best, _taken(served, _without(entry.labels, grid), grid), edge, serves))
     return found
 
 
-def _taken(comparison: Comparison, run: str, searched: Experiment, keys: tuple[str, ...]) -> dict[str, Any]:
-    """What the run of that name has of these settings, on the data that was searched on."""
-    named = [entry.name for entry in comparison.entries if entry.labels["run"] == run]
-    own = next(found for found in map(comparison.pick, named) if found.data == searched.data)
+def _without(labels: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
+    return {key: label for key, label in labels.items() if key not in keys}
+
+
+def _taken(comparison: Comparison, whose: Mapping[str, str], keys: Iterable[str]) -> dict[str, Any]:
+    """What the run with these labels has of these settings."""
+    own = comparison.pick(next(entry.name for entry in comparison.entries if whose.items() <= entry.labels.items()))
     algorithm = make_algorithm(own.algorithm, own.options)
     return {key: getattr(own, key) if key in Experiment.model_fields else getattr(algorithm, key) for key in keys}
