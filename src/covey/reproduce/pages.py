@@ -73,7 +73,10 @@ same settings; a page says which are not. Pictures are of the seeds that their t
 
 
 def _found(item: Item, out: Path, folder: Path) -> Found:
-    """What there is of it, scale by scale: what the store has, with the seeds that were kept before; it is kept now."""
+    """What there is of it, scale by scale: what the store has, with the seeds that were kept before; it is kept now.
+
+    A picture that shows rows of settings that have been replaced goes.
+    """
     found: Found = {}
     for scale in item.scales:
         kept_at = folder / DATA / f"{item.name}.{scale}.json"
@@ -85,6 +88,8 @@ def _found(item: Item, out: Path, folder: Path) -> Found:
             if joined.lines:  # else nothing that was run is in the file any more
                 found[scale] = joined
                 joined.write(kept_at)
+            if kept is not None and joined.replaces(kept):
+                _shown(item, scale, folder).unlink(missing_ok=True)
     return found
 
 
@@ -93,7 +98,7 @@ def _picture(item: Item, found: Found, out: Path, folder: Path) -> Path | None:
     shown = None
     for scale in found:
         drawn = _drawn(item, out, scale)
-        target = folder / PICTURES / f"{item.name}{'' if scale == PAPER else '-' + scale}.png"
+        target = _shown(item, scale, folder)
         if shown is not None:
             target.unlink(missing_ok=True)
         elif drawn is not None:
@@ -101,6 +106,11 @@ def _picture(item: Item, found: Found, out: Path, folder: Path) -> Path | None:
             shutil.copyfile(drawn, target)
         shown = shown or (target if target.is_file() else None)
     return shown
+
+
+def _shown(item: Item, scale: str, folder: Path) -> Path:
+    """Where the picture stands that a page shows."""
+    return folder / PICTURES / f"{item.name}{'' if scale == PAPER else '-' + scale}.png"
 
 
 def _drawn(item: Item, out: Path, scale: str) -> Path | None:

@@ -135,6 +135,11 @@ class Result:
         orders = judged(there, lambda name, column: values.get((name, column), (None,)))
         return replace(self, orders=tuple(orders))
 
+    def replaces(self, kept: Result) -> bool:
+        """Whether a row that the kept result has is of other settings here."""
+        own = {line.name: line.settings for line in self.lines}
+        return any(own.get(line.name, line.settings) != line.settings for line in kept.lines)
+
     def earlier(self, comparison: Comparison) -> list[str]:
         """The rows whose figures are of other settings than those that the comparison has now."""
         now = {entry.name: comparison.fingerprint(entry) for entry in comparison.entries}
