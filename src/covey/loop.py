@@ -187,9 +187,7 @@ class Loop:
         remembers = self.ways.rule.remembers
         check(data, size=self.layout.size, clients=self.fleet.clients, remembers=remembers)
         try:
-            self._plan(
-                unpack({name: value for name, value in data.items() if name != "executor"}), data["round"] + 1, 0
-            )
+            self.next_plan(_progress(data))
         except CoveyError:
             pass  # there is a reason not to go on, which the round itself will say
         except UNREADABLE as error:
