@@ -214,6 +214,7 @@ def test_a_search(covey, tiny, tmp_path):
     page = (tmp_path / "pages" / "tiny.md").read_text()
     assert f"- {sentence}." in page
     assert "Nothing has been run at the paper's scale yet." in page  # a search decides no claim
+    assert "pictures/" not in page  # nor is it the figure
     path.write_text("lr = 0.05\n" + FILE + SEARCH.replace(", 1e9", ""))
     told = covey(*words, "--json").json["choices"]
     assert told == [{"run": "fedavg", "best": {"lr": 0.1}, "taken": {"lr": 0.05}, "at_edge": ["lr"], "serves": "paper"}]

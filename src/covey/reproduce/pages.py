@@ -94,9 +94,9 @@ def _found(item: Item, out: Path, folder: Path) -> Found:
 
 
 def _picture(item: Item, found: Found, out: Path, folder: Path) -> Path | None:
-    """The picture of the longest version that was drawn, where it is kept; those of shorter ones go."""
+    """The picture of the longest version that was drawn, where it is kept, but of no search; those of shorter ones go."""
     shown = None
-    for scale in found:
+    for scale in [scale for scale in found if searched_for(scale) is None]:
         drawn = _drawn(item, out, scale)
         target = _shown(item, scale, folder)
         if shown is not None:
