@@ -91,5 +91,5 @@ def test_a_setting_side_by_side():
     )
     done = [Done(cell, "run", {}, rounds(float(cell.settings["lr"]))) for cell in comparison.cells()]
     sheet = sheet_of(result_of(comparison, rows_of(comparison, done, None)[0], "x-table-1", "quick"))
-    assert sheet.header == ("", "0.1 accuracy", "0.2 accuracy, paper", "here")
+    assert sheet.header == ("", "lr=0.1 accuracy", "lr=0.2 accuracy, paper", "here")
     assert sheet.rows == (("a", "0.100", "1.000", "0.200"), ("b", "0.100", "", "0.200"))

@@ -94,7 +94,7 @@ def _found(item: Item, out: Path, folder: Path) -> Found:
 
 
 def _picture(item: Item, found: Found, out: Path, folder: Path) -> Path | None:
-    """The picture of the longest version that was drawn, where it is kept, but of no search; those of shorter ones go."""
+    """The picture of the longest version that was drawn, but of no search, where it is kept; shorter ones' go."""
     shown = None
     for scale in [scale for scale in found if searched_for(scale) is None]:
         drawn = _drawn(item, out, scale)

@@ -34,7 +34,8 @@ def sheet_of(result: Result) -> Sheet:
     told = {spot for spot in spots if any(row.get(spot) and row[spot].paper is not None for row in groups.values())}
     header = [""]
     for side, column in spots:
-        head = " ".join(filter(None, (side, column.replace("_", " "))))
+        whose = label_of(result.across or "", side) if side else None
+        head = " ".join(filter(None, (whose, column.replace("_", " "))))
         header += [f"{head}, paper", "here"] if (side, column) in told else [head]
     rows = []
     for name, lines in groups.items():
