@@ -59,8 +59,8 @@ USAGE = """    covey reproduce --list                                # all of th
 Each is a file in `src/covey/reproduce/papers`, in the format of [experiments in files](../toml.md). Its state is
 `as in the paper`, `in other settings` (the file says which: often data that is at hand for data that is not), `quick
 only` (data of the full scale is missing here), `data missing`, or `not expressible` (a drawing, a table of words).
-Minutes and memory are estimates, for two idle cores. `covey reproduce all --scale quick --jobs 2` took 13 minutes on
-two fast cores when it was last run, for all 63 that can be measured; slow ones may take several times as long.
+Minutes and memory are estimates, for two idle cores. `covey reproduce all --scale quick --jobs 2` took 18 minutes on
+two cores when it was last run, for all 63 that can be measured; slow ones may take several times as long.
 
 Settings that a paper does not give, learning rates above all, are chosen by a search on a seed that is not reported,
 `--scale search`, whose table stands with the others.
