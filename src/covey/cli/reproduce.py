@@ -32,7 +32,8 @@ def reproduce(
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="show every table and figure and its state here")] = False,
     scale: Annotated[
-        str, typer.Option(help="quick, minutes, or paper, as long as the paper's settings take")
+        str,
+        typer.Option(help="quick, minutes, or paper, as long as the paper's settings take; some have others: --list"),
     ] = "quick",
     seeds: Annotated[str | None, typer.Option(help="how many (3), a range (0-4) or a list (0,2,5)")] = None,
     only: Annotated[

@@ -162,10 +162,8 @@ class Comparison:
         runs = [{key: v for key, v in run.items() if key not in given} for run in runs] or [{}]
         about = {name: found.pop(name, None) for name in ("paper", "picture")} | {"figures": tables["figures"]}
         said = {"title": Path(path).stem, **tables["comparison"], **(terms or {})}
-        if scale not in (
-            None,
-            PAPER,
-        ):  # what is said of runs that it leaves out is passed over; a search claims nothing
+        if scale not in (None, PAPER):
+            # what is said of runs that this scale leaves out is passed over; a search claims nothing
             made = () if searched_for(scale) else _entries({**found, **given}, runs, swept)
             there = {entry.name: entry.labels for entry in made}
             about["figures"] = {name: row for name, row in about["figures"].items() if name in there}
